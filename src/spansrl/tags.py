@@ -1,0 +1,169 @@
+"""Labelled spans as bracket columns and as BIO tags, both ways: the only place that knows these notations.
+
+A bracket column has one cell a token: ``(A0*`` opens a phrase, ``*)`` closes one, ``(A0(A1*))`` nests two over one
+token, ``*`` does neither. BIO has ``B-A0``, ``I-A0`` and ``O``; its phrases cannot overlap. Phrases are half-open
+and come in the order of the official scorer: start ascending, end descending, of two equal spans the outer first.
+
+    >>> phrases_from_column(["(A0*", "*)", "(V*)"])
+    [Phrase(role='A0', start=0, end=2), Phrase(role='V', start=2, end=3)]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from spansrl.errors import DataError
+from spansrl.structures import Argument, Span
+
+VERB = "V"
+VERB_PIECE = "C-V"
+
+_CELL = re.compile(r"((?:\([^\s()*]+)*)\*(\)*)")
+_ROLE = re.compile(r"[^\s()*]+")
+_CORE = re.compile(r"A(?:RG)?[0-5]")
+
+
+class Phrase(NamedTuple):
+    """Tokens start .. end-1 with a role, V and C-V included."""
+
+    role: str
+    start: int
+    end: int
+
+
+class TagError(DataError):
+    """Tags that make no phrases, or phrases that make no tags; `row` is the index of the token at fault."""
+
+    def __init__(self, message: str, row: int | None = None) -> None:
+        super().__init__(message)
+        self.row = row
+
+
+def phrases_from_column(cells: Sequence[str]) -> list[Phrase]:
+    """The phrases of one bracket column, outer before inner."""
+    found: list[Phrase] = []
+    still_open: list[int] = []  # places in `found`; their ends are not known yet
+    for row, cell in enumerate(cells):
+        if cell == "*":
+            continue
+        match = _CELL.fullmatch(cell)
+        if match is None:
+            raise TagError(f"'{cell}' is no bracket cell; write it like '(A0*', '*', '*)' or '(A0*)'", row)
+        for role in match[1].split("(")[1:]:
+            still_open.append(len(found))
+            found.append(Phrase(role, row, row))
+        for _ in match[2]:
+            if not still_open:
+                raise TagError(f"'{cell}' closes a phrase that was never opened; remove a ')'", row)
+            place = still_open.pop()
+            found[place] = found[place]._replace(end=row + 1)
+    if still_open:
+        role, row, _ = found[still_open[-1]]
+        raise TagError(f"'({role}*' is still open when the sentence ends; add the closing ')'", row)
+    return found
+
+
+def column_from_phrases(phrases: Iterable[Phrase], size: int) -> list[str]:
+    """The bracket column of `size` cells that holds the phrases; of two equal spans the first becomes the outer."""
+    opening, closing = [""] * size, [""] * size
+    around: list[Phrase] = []
+    for phrase in in_column_order(phrases):
+        _check_writable(phrase, size)
+        while around and around[-1].end <= phrase.start:
+            around.pop()
+        if around and around[-1].end < phrase.end:
+            raise TagError(
+                f"{shown(around[-1])} and {shown(phrase)} cross; brackets can only nest", phrase.start
+            )
+        around.append(phrase)
+        opening[phrase.start] += f"({phrase.role}"
+        closing[phrase.end - 1] += ")"
+    return [f"{left}*{right}" for left, right in zip(opening, closing, strict=True)]
+
+
+def phrases_from_bio(tags: Sequence[str], *, strict: bool = False) -> list[Phrase]:
+    """The phrases of BIO tags.
+
+    An ``I-X`` that continues no X begins one, as taggers without constraints need it; with `strict` it is an error.
+    """
+    found: list[Phrase] = []
+    inside = None  # the role that an I- tag may continue
+    for row, tag in enumerate(tags):
+        prefix, _, role = tag.partition("-")
+        if tag != "O" and (prefix not in ("B", "I") or not role):
+            raise TagError(f"'{tag}' is no BIO tag; write it like 'B-A0', 'I-A0' or 'O'", row)
+        if tag == "O":
+            inside = None
+        elif prefix == "I" and role == inside:
+            found[-1] = found[-1]._replace(end=row + 1)
+        elif prefix == "I" and strict:
+            raise TagError(f"'{tag}' continues no '{role}'; the first tag of a phrase is 'B-{role}'", row)
+        else:
+            found.append(Phrase(role, row, row + 1))
+            inside = role
+    return found
+
+
+def bio_from_phrases(phrases: Iterable[Phrase], size: int) -> list[str]:
+    """The BIO tags of `size` tokens that hold the phrases, which must not overlap."""
+    tags = ["O"] * size
+    last: Phrase | None = None
+    for phrase in in_column_order(phrases):
+        _check_writable(phrase, size)
+        if last is not None and phrase.start < last.end:
+            raise TagError(f"{shown(last)} and {shown(phrase)} overlap, which BIO cannot hold", phrase.start)
+        last = phrase
+        tags[phrase.start] = f"B-{phrase.role}"
+        tags[phrase.start + 1 : phrase.end] = [f"I-{phrase.role}"] * (phrase.end - phrase.start - 1)
+    return tags
+
+
+def in_column_order(phrases: Iterable[Phrase]) -> list[Phrase]:
+    """The phrases by start ascending, end descending; equal spans stay as they were."""
+    return sorted(phrases, key=lambda phrase: (phrase.start, -phrase.end))
+
+
+def is_core(role: str) -> bool:
+    """Whether a predicate takes this role once at most: A0 to A5, in either spelling."""
+    return _CORE.fullmatch(role) is not None
+
+
+def proposition_parts(phrases: Iterable[Phrase]) -> tuple[tuple[Span, ...], tuple[Argument, ...]]:
+    """One predicate's phrases taken apart: the pieces of its verb, V before its C-V, and its arguments.
+
+    Without a V there is nothing that a C-V could continue, so it stays among the arguments.
+    """
+    verb: list[Span] = []
+    pieces: list[Span] = []
+    args: list[Argument] = []
+    phrases = list(phrases)
+    has_verb = any(phrase.role == VERB for phrase in phrases)
+    for phrase in phrases:
+        span = Span(phrase.start, phrase.end)
+        if phrase.role == VERB:
+            if verb:
+                raise TagError(
+                    "a second 'V' for one predicate; further pieces of the verb are 'C-V'", phrase.start
+                )
+            verb.append(span)
+        elif phrase.role == VERB_PIECE and has_verb:
+            pieces.append(span)
+        else:
+            args.append(Argument(phrase.role, span))
+    return (*verb, *pieces), tuple(args)
+
+
+def shown(phrase: Phrase) -> str:
+    """A phrase in words, for a message."""
+    return f"'{phrase.role}' over tokens {phrase.start} to {phrase.end}"
+
+
+def _check_writable(phrase: Phrase, size: int) -> None:
+    if not 0 <= phrase.start < phrase.end <= size:
+        raise TagError(f"{shown(phrase)} is no span of a sentence of {size} tokens")
+    if not _ROLE.fullmatch(phrase.role):
+        raise TagError(
+            f"the role '{phrase.role}' cannot be written as a tag: no spaces, '(', ')' or '*'", phrase.start
+        )
