@@ -1,0 +1,125 @@
+"""Universal Dependencies sentences: words, lemmas and tags, and where each word stands in the raw text.
+
+Multiword-token lines (``1-2``) give the text its spelling, empty nodes (``1.1``) are left out, syntax is not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from spansrl.errors import FormatError
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One syntactic word; `start` and `end` are code points in its sentence's text."""
+
+    form: str
+    lemma: str
+    tag: str
+    start: int
+    end: int
+    glued: bool  # no space before it, and not the first of its sentence
+
+
+@dataclass(slots=True)
+class WordSentence:
+    """The words of one sentence; `space_after` is what stands between this sentence's text and the next."""
+
+    id: str | None = None
+    newpar: bool = False
+    words: list[Word] = field(default_factory=list)
+    text: str = ""
+    space_after: str = " "
+
+
+def read_conllu(lines: Iterable[str], path: str) -> Iterator[WordSentence]:
+    """The sentences of CoNLL-U lines; raises FormatError naming path and line."""
+    reader = _Reader(path)
+    for number, raw in enumerate(lines, 1):
+        line = raw.rstrip("\r\n")
+        if not line:
+            if reader.sentence.words:
+                yield reader.finish()
+        elif line.startswith("#"):
+            reader.comment(line)
+        else:
+            reader.row(line, number)
+    if reader.sentence.words:
+        yield reader.finish()
+
+
+class _Reader:
+    """Collects the rows of one sentence after the other."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.sentence = WordSentence()
+        self.multiword_end = 0  # number of the last word of the multiword token that is being read
+        self.multiword_gap = " "
+        self.gap = ""  # white space between the last word and the next
+
+    def finish(self) -> WordSentence:
+        done = self.sentence
+        done.space_after = self.gap
+        self.sentence, self.multiword_end, self.gap = WordSentence(), 0, ""
+        return done
+
+    def comment(self, line: str) -> None:
+        key, _, value = line[1:].partition("=")
+        if key.strip() == "sent_id":
+            self.sentence.id = value.strip()
+        elif key.split()[:1] == ["newpar"]:
+            self.sentence.newpar = True
+
+    def row(self, line: str, number: int) -> None:
+        cells = line.split("\t")
+        if len(cells) != 10:
+            raise FormatError(
+                f"expected the 10 tab-separated columns of CoNLL-U, found {len(cells)}",
+                path=self.path,
+                line=number,
+            )
+        index, form, lemma, tag, misc = cells[0], cells[1], cells[2], cells[4], cells[9]
+        if "." in index:
+            return
+        first, dash, last = index.partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise FormatError(f"'{index}' is no word number", path=self.path, line=number)
+        if dash:
+            self.multiword_end, self.multiword_gap = int(last), _gap(misc)
+        else:
+            self._word(int(first), form, lemma, tag, misc)
+
+    def _word(self, index: int, form: str, lemma: str, tag: str, misc: str) -> None:
+        sentence = self.sentence
+        glued = bool(sentence.words) and not self.gap
+        if sentence.words:
+            sentence.text += self.gap
+        start = len(sentence.text)
+        sentence.text += form
+        sentence.words.append(Word(form, lemma, tag, start, len(sentence.text), glued))
+        # Inside a multiword token nothing separates the words; in EWT their forms always add up to its spelling.
+        if index < self.multiword_end:
+            self.gap = ""
+        else:
+            self.gap = self.multiword_gap if index == self.multiword_end else _gap(misc)
+
+
+def _gap(misc: str) -> str:
+    """The white space that a MISC cell puts after its token."""
+    if misc == "_":
+        return " "
+    for item in misc.split("|"):
+        if item == "SpaceAfter=No":
+            return ""
+        if item.startswith("SpacesAfter="):
+            return _unescaped(item.removeprefix("SpacesAfter="))
+    return " "
+
+
+def _unescaped(spaces: str) -> str:
+    for escape, space in ((r"\s", " "), (r"\t", "\t"), (r"\n", "\n"), (r"\r", "\r"), (r"\u00A0", "\u00a0")):
+        spaces = spaces.replace(escape, space)
+    return spaces if spaces.isspace() else " "
