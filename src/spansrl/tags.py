@@ -1,8 +1,8 @@
 """Labelled spans as bracket columns and as BIO tags, both ways: the only place that knows these notations.
 
-A bracket column has one cell a token: ``(A0*`` opens a phrase, ``*)`` closes one, ``(A0(A1*))`` nests two over one
-token, ``*`` does neither. BIO has ``B-A0``, ``I-A0`` and ``O``; its phrases cannot overlap. Phrases are half-open
-and come in the order of the official scorer: start ascending, end descending, of two equal spans the outer first.
+A bracket column has one cell a token: ``(A0*`` opens a phrase, ``*)`` closes one, ``(A0(A1*))`` nests two
+over one token, ``*`` does neither. BIO has ``B-A0``, ``I-A0`` and ``O``; its phrases cannot overlap. Phrases
+are half-open and come in the official scorer's order: start ascending, end descending, outer first.
 
     >>> phrases_from_column(["(A0*", "*)", "(V*)"])
     [Phrase(role='A0', start=0, end=2), Phrase(role='V', start=2, end=3)]
@@ -11,7 +11,7 @@ and come in the order of the official scorer: start ascending, end descending, o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from spansrl.errors import DataError
@@ -66,7 +66,7 @@ def phrases_from_column(cells: Sequence[str]) -> list[Phrase]:
 
 
 def column_from_phrases(phrases: Iterable[Phrase], size: int) -> list[str]:
-    """The bracket column of `size` cells that holds the phrases; of two equal spans the first becomes the outer."""
+    """The bracket column of `size` cells that holds the phrases; of equal spans the first is the outer."""
     opening, closing = [""] * size, [""] * size
     around: list[Phrase] = []
     for phrase in in_column_order(phrases):
@@ -86,7 +86,7 @@ def column_from_phrases(phrases: Iterable[Phrase], size: int) -> list[str]:
 def phrases_from_bio(tags: Sequence[str], *, strict: bool = False) -> list[Phrase]:
     """The phrases of BIO tags.
 
-    An ``I-X`` that continues no X begins one, as taggers without constraints need it; with `strict` it is an error.
+    An ``I-X`` that continues no X begins one, as unconstrained taggers need it; with `strict` it is an error.
     """
     found: list[Phrase] = []
     inside = None  # the role that an I- tag may continue
@@ -118,6 +118,16 @@ def bio_from_phrases(phrases: Iterable[Phrase], size: int) -> list[str]:
         tags[phrase.start] = f"B-{phrase.role}"
         tags[phrase.start + 1 : phrase.end] = [f"I-{phrase.role}"] * (phrase.end - phrase.start - 1)
     return tags
+
+
+def keep_nested(phrases: Iterable[Phrase]) -> tuple[list[Phrase], list[Phrase]]:
+    """The phrases that a bracket column can hold, and those left out because they cross one before them."""
+    return _keep(phrases, lambda a, b: a.start < b.start < a.end < b.end or b.start < a.start < b.end < a.end)
+
+
+def keep_apart(phrases: Iterable[Phrase]) -> tuple[list[Phrase], list[Phrase]]:
+    """The phrases that BIO can hold, and those left out because they overlap one before them."""
+    return _keep(phrases, lambda a, b: a.start < b.end and b.start < a.end)
 
 
 def in_column_order(phrases: Iterable[Phrase]) -> list[Phrase]:
@@ -158,6 +168,18 @@ def proposition_parts(phrases: Iterable[Phrase]) -> tuple[tuple[Span, ...], tupl
 def shown(phrase: Phrase) -> str:
     """A phrase in words, for a message."""
     return f"'{phrase.role}' over tokens {phrase.start} to {phrase.end}"
+
+
+def _keep(
+    phrases: Iterable[Phrase], clash: Callable[[Phrase, Phrase], bool]
+) -> tuple[list[Phrase], list[Phrase]]:
+    """V before all others, since it says where the predicate is; then outer before inner, left before right."""
+    kept: list[Phrase] = []
+    dropped: list[Phrase] = []
+    for phrase in sorted(in_column_order(phrases), key=lambda phrase: phrase.role not in (VERB, VERB_PIECE)):
+        clashes = any(clash(other, phrase) for other in kept)
+        (dropped if clashes else kept).append(phrase)
+    return kept, dropped
 
 
 def _check_writable(phrase: Phrase, size: int) -> None:

@@ -1,0 +1,162 @@
+"""Opening and writing files: UTF-8, .gz and .xz, standard streams, and outputs that appear whole or not at all.
+
+Reading yields lines one by one, so memory does not grow with the file. ``-`` is standard input or output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import lzma
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, BinaryIO, NamedTuple, cast
+
+from spansrl.errors import FormatError
+
+STANDARD_STREAM = "-"
+_MAGIC = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00"}
+_BOM = b"\xef\xbb\xbf"
+_SPOOL_BYTES = 4 << 20  # standard output is held back in memory up to here, beyond it in a temporary file
+
+
+class Line(NamedTuple):
+    """One line of a file without its end; lines count from 1."""
+
+    number: int
+    text: str
+
+
+def shown_path(path: str | Path) -> str:
+    """The path as messages name it."""
+    return "<stdin>" if str(path) == STANDARD_STREAM else str(path)
+
+
+def plain_name(path: str | Path) -> str:
+    """The file's name without its directory and without the suffix of a compression."""
+    name = Path(path).name
+    return name[: -len(Path(name).suffix)] if Path(name).suffix in _MAGIC else name
+
+
+def read_lines(path: str | Path) -> Iterator[Line]:
+    """The lines of a UTF-8 file, decompressed where it is compressed; a byte-order mark and CRLF are accepted.
+
+    Raises FormatError for a file that is missing, unreadable, damaged or not UTF-8.
+    """
+    where, number = shown_path(path), 0
+    try:
+        with _opened(path) as stream:
+            for number, raw in enumerate(stream, start=1):  # noqa: B007 (the handlers below need it)
+                yield Line(number, _decoded(raw, where, number))
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        message = f"the compressed data is damaged or cut short ({error}); get the file again"
+        raise FormatError(message, path=where, line=number + 1) from error
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror or error}", path=where) from error
+
+
+@contextlib.contextmanager
+def open_output(path: str | Path) -> Iterator[BinaryIO]:
+    """A binary stream whose bytes appear at `path` when the block ends well, and nowhere when it does not.
+
+    A name that ends in .gz or .xz is compressed, repeatably to the byte. Pipes and devices are written directly.
+    """
+    if str(path) == STANDARD_STREAM:
+        with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as spool:
+            yield cast(BinaryIO, spool)
+            spool.seek(0)
+            shutil.copyfileobj(spool, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        return
+    target = Path(os.path.realpath(path))
+    try:
+        if target.exists() and not target.is_file() and not target.is_dir():
+            with target.open("wb") as stream, _compressed(stream, path) as output:
+                yield output
+        else:
+            with _replacing(target) as stream, _compressed(stream, path) as output:
+                yield output
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise FormatError(f"cannot be written: {error.strerror or error}", path=str(path)) from error
+
+
+@contextlib.contextmanager
+def _replacing(target: Path) -> Iterator[BinaryIO]:
+    """A temporary file beside `target` that takes its place in the end."""
+    if target.is_dir():
+        raise IsADirectoryError(21, "Is a directory")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("xb") as stream:
+            yield stream
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def _compressed(stream: BinaryIO, path: str | Path) -> Iterator[BinaryIO]:
+    suffix = Path(path).suffix
+    if suffix == ".gz":
+        # No name and no time in the header: equal content makes equal files.
+        with gzip.GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0) as output:
+            yield cast(BinaryIO, output)
+    elif suffix == ".xz":
+        with lzma.open(stream, "wb") as packed:
+            yield cast(BinaryIO, packed)
+    else:
+        yield stream
+
+
+@contextlib.contextmanager
+def _opened(path: str | Path) -> Iterator[IO[bytes]]:
+    with _raw(path) as raw:
+        head = raw.peek(8)[:8]
+        kind = next((suffix for suffix, magic in _MAGIC.items() if head.startswith(magic)), None)
+        named = Path(path).suffix
+        if named in _MAGIC and named != kind:
+            raise FormatError(
+                f"is named {named} but does not begin like one; rename it or get it again", path=str(path)
+            )
+        if kind == ".gz":
+            with gzip.GzipFile(fileobj=raw) as stream:
+                yield stream
+        elif kind == ".xz":
+            with lzma.open(raw) as unpacked:
+                yield unpacked
+        else:
+            yield raw
+
+
+@contextlib.contextmanager
+def _raw(path: str | Path) -> Iterator[io.BufferedReader]:
+    if str(path) != STANDARD_STREAM:
+        with Path(path).open("rb") as stream:
+            yield stream
+        return
+    buffered = io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer))
+    try:
+        yield buffered
+    finally:
+        buffered.detach()  # standard input is not ours to close
+
+
+def _decoded(raw: bytes, where: str, number: int) -> str:
+    if number == 1:
+        raw = raw.removeprefix(_BOM)
+    raw = raw.removesuffix(b"\n").removesuffix(b"\r")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        found = f"byte 0x{raw[error.start]:02x} at place {error.start + 1} is not UTF-8"
+        raise FormatError(f"{found}; convert the file, e.g. with iconv", path=where, line=number) from None

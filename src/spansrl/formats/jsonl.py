@@ -1,0 +1,91 @@
+"""JSON lines: one sentence a line, the project's own format. It holds everything; the schema is beside this file."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator
+from importlib import resources
+from typing import Any
+
+from spansrl.errors import DataError, FormatError
+from spansrl.formats.files import Line
+from spansrl.structures import Json, Sentence
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+_encode_ascii = json.JSONEncoder(ensure_ascii=True, allow_nan=False).encode
+
+
+def read_jsonl(lines: Iterable[Line], path: str = "<input>") -> Iterator[Sentence]:
+    """The sentences of JSON lines; blank lines are skipped."""
+    for number, text in lines:
+        if text and not text.isspace():
+            yield _sentence(text, path, number)
+
+
+def jsonl_lines(sentences: Iterable[Sentence]) -> Iterator[str]:
+    """The sentences as lines of JSON, without line ends."""
+    for number, sent in enumerate(sentences, start=1):
+        yield _line(sent, number)
+
+
+def sentence_schema() -> Json:
+    """The JSON schema (2020-12) of one line."""
+    text = resources.files("spansrl.formats").joinpath("sentence.schema.json").read_text(encoding="utf-8")
+    schema: Json = json.loads(text)
+    return schema
+
+
+def _sentence(text: str, path: str, number: int) -> Sentence:
+    try:
+        return Sentence.from_dict(_decode(text))
+    except json.JSONDecodeError as error:
+        message = f"no valid JSON at character {error.pos + 1}: {error.msg}; every line is one JSON object"
+        raise FormatError(message, path=path, line=number) from None
+    except DataError as error:
+        raise FormatError(str(error), path=path, line=number) from None
+    except RecursionError:
+        raise FormatError("JSON nested too deeply", path=path, line=number) from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise FormatError(f"no valid JSON: {error}", path=path, line=number) from None
+
+
+def _line(sent: Sentence, number: int) -> str:
+    data = sent.to_dict()
+    try:
+        line = _encode(data)
+        # Half of a surrogate pair is valid in JSON as an escape but not in UTF-8.
+        return line if line.isascii() or _is_utf8(line) else _encode_ascii(data)
+    except (ValueError, TypeError) as error:
+        raise DataError(f"sentence {number} cannot be written as JSON: {error}") from error
+
+
+def _is_utf8(line: str) -> bool:
+    try:
+        line.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> Json:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for place, key in enumerate(keys) if key in keys[:place])
+        raise DataError(f"the key '{twice}' stands twice in one object; keep one")
+    return found
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise DataError(f"the number {text} is too large")
+    return value
+
+
+def _no_constant(text: str) -> float:
+    raise DataError(f"{text} is no JSON number")
+
+
+_decode = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_constant).decode
