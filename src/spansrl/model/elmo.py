@@ -1,0 +1,579 @@
+"""ELMo (Peters+ 2018), live from `options.json` and `weights.hdf5`, or read from a file of its outputs.
+
+A character CNN with highway layers makes a vector of each word; two stacks of projected LSTMs read them, one
+in each direction. All layers come out; `ScalarMix` makes one vector a word of them. ELMo is frozen here: its
+weights stay in the user's files, they are neither trained nor part of `state_dict`.
+
+    elmo = Elmo.from_files(Path("options.json"), Path("weights.hdf5"))
+    ids, lengths = batch_char_ids([["Cats", "sleep", "."], ["Why", "?"]])
+    layers = elmo(ids, lengths)                                       # (3, 2, 3, 1024)
+
+The files are those of bilm-tf and AllenNLP: matrices stand as in TensorFlow (inputs × outputs), an LSTM's
+gates come in the order input, new memory, forget, output, and the forget gate's constant 1 is not in the bias.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from spansrl.errors import DataError, FormatError, MissingExtraError, ModelError
+
+# --- characters -------------------------------------------------------------------------------------------
+
+MAX_CHARS = 50
+"""Characters a word, its begin and end marks included."""
+
+# Bytes are 0 .. 255. Outside this block every id is one higher, so that 0 is no character (a padded token).
+_SENTENCE_BEGIN, _SENTENCE_END, _WORD_BEGIN, _WORD_END, _PADDING = range(256, 261)
+_N_CHARS = 261
+_SENTENCE_MARKS = {"<S>": _SENTENCE_BEGIN, "</S>": _SENTENCE_END}
+
+
+def char_ids(tokens: Sequence[str]) -> NDArray[np.int64]:
+    """The tokens' characters (T, 50): UTF-8 bytes between begin and end of word; long words are cut."""
+    ids = np.full((len(tokens), MAX_CHARS), _PADDING, dtype=np.int64)
+    for row, token in zip(ids, tokens, strict=True):
+        chars = _word_chars(token)
+        row[: len(chars)] = chars
+    return ids + 1
+
+
+def _word_chars(token: str) -> list[int]:
+    mark = _SENTENCE_MARKS.get(token)
+    chars = token.encode("utf-8", "ignore")[: MAX_CHARS - 2] if mark is None else [mark]
+    return [_WORD_BEGIN, *chars, _WORD_END]
+
+
+def batch_char_ids(sentences: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
+    """What `Elmo` takes: the sentences' characters (B, T, 50), padded with 0, and their lengths (B,)."""
+    lengths = [len(tokens) for tokens in sentences]
+    ids = np.zeros((len(sentences), max(lengths, default=0), MAX_CHARS), dtype=np.int64)
+    for row, tokens in zip(ids, sentences, strict=True):
+        row[: len(tokens)] = char_ids(tokens)
+    return torch.from_numpy(ids), torch.tensor(lengths, dtype=torch.long)
+
+
+# --- the two files ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ElmoOptions:
+    """The parts of `options.json` that say how the weights are to be used."""
+
+    char_width: int
+    filters: tuple[tuple[int, int], ...]  # (characters wide, how many)
+    n_highway: int
+    activation: str
+    n_layers: int
+    cell: int
+    projection: int
+    cell_clip: float
+    projection_clip: float
+    skip_connections: bool
+
+    @classmethod
+    def from_file(cls, path: Path) -> Self:
+        """Read and check an options file; settings that do not matter for reading the weights are let be."""
+        options = _OptionsFile(path)
+        options.one_of("char_cnn.max_characters_per_token", (MAX_CHARS,))
+        options.one_of(
+            "char_cnn.n_characters", (_N_CHARS, _N_CHARS + 1)
+        )  # bilm-tf counts 0 only when not training
+        return cls(
+            char_width=options.count("char_cnn.embedding.dim"),
+            filters=options.filters("char_cnn.filters"),
+            n_highway=options.count("char_cnn.n_highway", default=0),
+            activation=options.one_of("char_cnn.activation", ("relu", "tanh")),
+            n_layers=options.count("lstm.n_layers"),
+            cell=options.count("lstm.dim"),
+            projection=options.count("lstm.projection_dim"),
+            cell_clip=options.limit("lstm.cell_clip"),
+            projection_clip=options.limit("lstm.proj_clip"),
+            skip_connections=options.one_of("lstm.use_skip_connections", (True, False), default=False),
+        )
+
+    @property
+    def n_filters(self) -> int:
+        """The width of a word's vector between convolutions and projection."""
+        return sum(count for _, count in self.filters)
+
+
+class _OptionsFile:
+    """Typed access to a JSON file by dotted keys; whatever is wrong is a `ModelError` with the key in it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._values = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ModelError(f"{path}: ELMo's options cannot be read ({error.strerror or error})") from error
+        except ValueError as error:
+            raise ModelError(f"{path}: ELMo's options are not JSON ({error})") from error
+
+    def count(self, key: str, *, default: int | None = None) -> int:
+        value = self._get(key, default)
+        if type(value) is not int or value < (1 if default is None else default):
+            raise self._refuse(key, value, "a positive integer")
+        return value
+
+    def limit(self, key: str) -> float:
+        """A positive number; infinity where there is none."""
+        value = self._get(key, math.inf)
+        if value is None:
+            return math.inf
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            raise self._refuse(key, value, "a positive number or null")
+        return float(value)
+
+    def one_of(self, key: str, choices: Sequence[Any], *, default: Any = None) -> Any:
+        value = self._get(key, default)
+        if value not in choices:
+            raise self._refuse(key, value, " or ".join(map(repr, choices)))
+        return value
+
+    def filters(self, key: str) -> tuple[tuple[int, int], ...]:
+        value = self._get(key, None)
+        if not isinstance(value, list) or not value or not all(_is_filter(pair) for pair in value):
+            raise self._refuse(key, value, f"[width, count] pairs with widths up to {MAX_CHARS}")
+        return tuple((width, count) for width, count in value)
+
+    def _get(self, key: str, default: Any) -> Any:
+        value = self._values
+        for part in key.split("."):
+            if isinstance(value, dict) and part in value:
+                value = value[part]
+            elif default is not None:
+                return default
+            else:
+                raise ModelError(f"{self._path}: the option '{key}' is missing; is this ELMo's options file?")
+        return value
+
+    def _refuse(self, key: str, value: Any, expected: str) -> ModelError:
+        return ModelError(f"{self._path}: the option '{key}' is {value!r}; expected {expected}")
+
+
+def _is_filter(pair: Any) -> bool:
+    match pair:
+        case [int(width), int(count)]:
+            return 1 <= width <= MAX_CHARS and count >= 1
+    return False
+
+
+def _open_hdf5(path: Path, mode: str = "r") -> Any:
+    # Imported here, because every other embedder works without h5py.
+    try:
+        import h5py
+    except ImportError:
+        raise MissingExtraError("ELMo", "train") from None
+    return h5py.File(path, mode)
+
+
+class _WeightFile:
+    """The datasets of a weight file, each asked for by its name and the shape that the options call for."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._file = _open_hdf5(path)
+        except OSError as error:
+            raise ModelError(f"{path}: ELMo's weights cannot be read as HDF5 ({error})") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def take(self, name: str, *shape: int) -> Tensor:
+        """The dataset as a float32 tensor."""
+        data = self._file.get(name)
+        if not hasattr(data, "shape"):
+            raise ModelError(
+                f"{self._path}: the dataset '{name}' of shape {shape} is missing; is this ELMo's weight file?"
+            )
+        if data.shape != shape:
+            raise ModelError(
+                f"{self._path}: the dataset '{name}' has shape {data.shape}, the options call for {shape};"
+                " options and weights do not belong together"
+            )
+        return torch.from_numpy(np.asarray(data, dtype=np.float32))
+
+
+# --- the network ------------------------------------------------------------------------------------------
+
+
+class _Frozen(nn.Module):
+    """Tensors that move between devices with the model, but are neither trained nor saved."""
+
+    def __init__(self, **tensors: Tensor) -> None:
+        super().__init__()
+        for name, tensor in tensors.items():
+            self.register_buffer(name, tensor.contiguous(), persistent=False)
+
+
+class _Convolution(_Frozen):
+    """The strongest answer of each filter anywhere in the word."""
+
+    kernel: Tensor
+    bias: Tensor
+
+    @classmethod
+    def load(cls, weights: _WeightFile, index: int, options: ElmoOptions) -> Self:
+        width, count = options.filters[index]
+        kernel = weights.take(f"CNN/W_cnn_{index}", 1, width, options.char_width, count)[0].permute(2, 1, 0)
+        return cls(kernel=kernel, bias=weights.take(f"CNN/b_cnn_{index}", count))
+
+    def forward(self, chars: Tensor) -> Tensor:
+        """Character vectors (N, E, 50) -> (N, filters)."""
+        return F.conv1d(chars, self.kernel, self.bias).amax(dim=2)
+
+
+class _Highway(_Frozen):
+    """A layer that decides, value by value, between its input and something new."""
+
+    gate: Tensor
+    gate_bias: Tensor
+    transform: Tensor
+    transform_bias: Tensor
+
+    @classmethod
+    def load(cls, weights: _WeightFile, index: int, options: ElmoOptions) -> Self:
+        group, width = f"CNN_high_{index}", options.n_filters
+        return cls(
+            gate=weights.take(f"{group}/W_carry", width, width),
+            gate_bias=weights.take(f"{group}/b_carry", width),
+            transform=weights.take(f"{group}/W_transform", width, width),
+            transform_bias=weights.take(f"{group}/b_transform", width),
+        )
+
+    def forward(self, words: Tensor) -> Tensor:
+        """(N, filters) -> (N, filters)."""
+        gate = torch.sigmoid(torch.addmm(self.gate_bias, words, self.gate))
+        new = torch.relu(torch.addmm(self.transform_bias, words, self.transform))
+        return gate * new + (1 - gate) * words
+
+
+class _WordProjection(_Frozen):
+    weight: Tensor
+    bias: Tensor
+
+    @classmethod
+    def load(cls, weights: _WeightFile, options: ElmoOptions) -> Self:
+        weight = weights.take("CNN_proj/W_proj", options.n_filters, options.projection)
+        return cls(weight=weight, bias=weights.take("CNN_proj/b_proj", options.projection))
+
+    def forward(self, words: Tensor) -> Tensor:
+        """(N, filters) -> (N, P)."""
+        return torch.addmm(self.bias, words, self.weight)
+
+
+class _CharCnn(_Frozen):
+    """A word's characters -> its vector, whatever stands around it."""
+
+    embedding: Tensor
+
+    def __init__(self, options: ElmoOptions, weights: _WeightFile) -> None:
+        embedding = weights.take("char_embed", _N_CHARS, options.char_width)
+        super().__init__(embedding=F.pad(embedding, (0, 0, 1, 0)))  # the new row 0 is no character
+        self._activation = torch.tanh if options.activation == "tanh" else torch.relu
+        self.convolutions = nn.ModuleList(
+            _Convolution.load(weights, index, options) for index in range(len(options.filters))
+        )
+        layers: list[nn.Module] = [
+            _Highway.load(weights, index, options) for index in range(options.n_highway)
+        ]
+        if options.n_filters != options.projection:  # where they are equal, bilm-tf has no projection
+            layers.append(_WordProjection.load(weights, options))
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Characters (N, 50) -> word vectors (N, P)."""
+        chars = self.embedding[ids].transpose(1, 2)  # (N, E, 50)
+        words = self._activation(torch.cat([convolution(chars) for convolution in self.convolutions], dim=1))
+        projected: Tensor = self.layers(words)
+        return projected
+
+
+class _State(NamedTuple):
+    """What an LSTM knows between two steps."""
+
+    hidden: Tensor  # (B, P)
+    memory: Tensor  # (B, C)
+
+
+class _ProjectedLstm(_Frozen):
+    """An LSTM from left to right whose memory is clipped, and whose output is projected and clipped."""
+
+    input_weights: Tensor  # (P, 4C)
+    hidden_weights: Tensor  # (P, 4C)
+    bias: Tensor  # (4C,)
+    projection: Tensor  # (C, P)
+
+    def __init__(self, options: ElmoOptions, weights: _WeightFile, group: str) -> None:
+        P, C = options.projection, options.cell
+        input_weights, hidden_weights = weights.take(f"{group}/W_0", 2 * P, 4 * C).chunk(2)
+        bias = weights.take(f"{group}/B", 4 * C)
+        bias[2 * C : 3 * C] += 1.0  # TensorFlow adds this to the forget gate when it runs
+        super().__init__(
+            input_weights=input_weights,
+            hidden_weights=hidden_weights,
+            bias=bias,
+            projection=weights.take(f"{group}/W_P_0", C, P),
+        )
+        self._cell_clip, self._projection_clip = options.cell_clip, options.projection_clip
+
+    def forward(self, inputs: Tensor, mask: Tensor, state: _State | None) -> tuple[Tensor, _State]:
+        """Inputs (B, T, P), mask (B, T) -> outputs (B, T, P), and the state after each sentence's end."""
+        B, T, P = inputs.shape
+        hidden, memory = state or (inputs.new_zeros(B, P), inputs.new_zeros(B, len(self.projection)))
+        inputs = inputs @ self.input_weights + self.bias  # (B, T, 4C), once for all steps
+        outputs = inputs.new_empty(B, T, P)
+        for t in range(T):
+            gates = torch.addmm(inputs[:, t], hidden, self.hidden_weights)
+            enter, new, keep, leave = gates.chunk(4, dim=1)
+            step = keep.sigmoid() * memory + enter.sigmoid() * new.tanh()
+            step = step.clamp(-self._cell_clip, self._cell_clip)
+            output = (leave.sigmoid() * step.tanh()) @ self.projection
+            output = output.clamp(-self._projection_clip, self._projection_clip)
+            outputs[:, t] = output
+            inside = mask[:, t, None]
+            hidden, memory = torch.where(inside, output, hidden), torch.where(inside, step, memory)
+        return outputs, _State(hidden, memory)
+
+
+class Elmo(nn.Module):
+    """Sentences as characters -> all layers of the bidirectional language model; frozen.
+
+    Every sentence is read on its own. With `carry_state=True`, row b of a batch goes on where row b of the
+    batch before ended, as bilm-tf does when it dumps embeddings; `reset_state` starts anew.
+    """
+
+    def __init__(self, options: ElmoOptions, weights: _WeightFile) -> None:
+        super().__init__()
+        self.n_layers = options.n_layers + 1
+        self.width = 2 * options.projection
+        self._skip_connections = options.skip_connections
+        self.char_cnn = _CharCnn(options, weights)
+        self.directions = nn.ModuleList(
+            nn.ModuleList(
+                _ProjectedLstm(options, weights, f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell")
+                for layer in range(options.n_layers)
+            )
+            for direction in range(2)
+        )
+        self._states: list[list[_State]] = []
+
+    @classmethod
+    def from_files(cls, options: Path, weights: Path) -> Self:
+        """Load ELMo from `options.json` and `weights.hdf5`."""
+        with _WeightFile(weights) as file:
+            return cls(ElmoOptions.from_file(options), file)
+
+    def reset_state(self) -> None:
+        """Forget what `carry_state` has carried over."""
+        self._states = []
+
+    @torch.no_grad()
+    def forward(self, char_ids: Tensor, lengths: Tensor, *, carry_state: bool = False) -> Tensor:
+        """Characters (B, T, 50) and lengths (B,) -> layers (L + 1, B, T, 2P), zero at padding.
+
+        Layer 0 is the word's own vector, twice; the others hold left-to-right and right-to-left halves.
+        """
+        self._check(char_ids, lengths, carry_state)
+        ids, mask = _add_boundaries(char_ids, lengths.to(char_ids.device))  # (B, T + 2, 50), (B, T + 2)
+        words = self._embed_words(ids, mask)  # (B, T + 2, P)
+        order = _reversed_within(mask)[..., None].expand_as(words)  # (B, T + 2, P)
+        before = self._states if carry_state and self._states else [[], []]
+        left, left_states = self._read(0, words, mask, before[0])
+        right, right_states = self._read(1, words.gather(1, order), mask, before[1])
+        if carry_state:
+            self._states = [left_states, right_states]
+        pairs = zip(left, (layer.gather(1, order) for layer in right), strict=True)
+        layers = torch.stack([torch.cat(pair, dim=2) for pair in pairs])  # (L + 1, B, T + 2, 2P)
+        return layers[:, :, 1:-1] * mask[:, 2:, None]  # token t is there if </S> or more stands two places on
+
+    def _check(self, char_ids: Tensor, lengths: Tensor, carry_state: bool) -> None:
+        if char_ids.ndim != 3 or char_ids.shape[2] != MAX_CHARS:
+            raise DataError(f"ELMo takes character ids (B, T, {MAX_CHARS}), not {tuple(char_ids.shape)}")
+        B, T = char_ids.shape[:2]
+        if lengths.shape != (B,) or (B and not 0 <= int(lengths.min()) <= int(lengths.max()) <= T):
+            raise DataError(f"the lengths {lengths.tolist()} do not fit {B} sentences of up to {T} tokens")
+        if carry_state and self._states and len(self._states[0][0].hidden) != B:
+            carried = len(self._states[0][0].hidden)
+            raise DataError(
+                f"the state of {carried} sentences cannot go on with {B}; call reset_state() first"
+            )
+
+    def _embed_words(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Run the character CNN once for each distinct word, in parts that bound its memory."""
+        distinct, which = torch.unique(ids[mask], dim=0, return_inverse=True)
+        vectors = torch.cat([self.char_cnn(part) for part in distinct.split(512)])  # (distinct, P)
+        words = vectors.new_zeros(*mask.shape, vectors.shape[1])
+        words[mask] = vectors[which]
+        return words
+
+    def _read(
+        self, direction: int, words: Tensor, mask: Tensor, states: list[_State]
+    ) -> tuple[list[Tensor], list[_State]]:
+        """One direction's layers, the words first, and its LSTMs' states at the end."""
+        layers, after = [words], []
+        lstms = self.directions[direction]
+        assert isinstance(lstms, nn.ModuleList)
+        for k, lstm in enumerate(lstms):
+            output, state = lstm(layers[-1], mask, states[k] if states else None)
+            layers.append(output + layers[-1] if self._skip_connections and k > 0 else output)
+            after.append(state)
+        return layers, after
+
+
+def _add_boundaries(ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Put <S> before and </S> after each sentence; also the mask of what is then there."""
+    B, T, _ = ids.shape
+    begin, end = torch.from_numpy(char_ids(["<S>", "</S>"])).to(ids)
+    bounded = F.pad(ids, (0, 0, 1, 1))  # (B, T + 2, 50)
+    bounded[:, 0] = begin
+    bounded[torch.arange(B, device=ids.device), lengths + 1] = end
+    mask = torch.arange(T + 2, device=ids.device) < lengths[:, None] + 2
+    return bounded, mask
+
+
+def _reversed_within(mask: Tensor) -> Tensor:
+    """The place (B, T) whose token stands here when each sentence is reversed; padding stays."""
+    places = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
+    return torch.where(mask, mask.sum(dim=1, keepdim=True) - 1 - places, places)
+
+
+# --- outputs computed before ------------------------------------------------------------------------------
+
+
+class Precomputed:
+    """ELMo's outputs for the sentences of a data file, keyed "0", "1", …; opened when first used."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._opened: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return sum(key.isdigit() for key in self._file)
+
+    @property
+    def n_layers(self) -> int:
+        """The number of layers of each sentence."""
+        return int(self._read(0).shape[0])
+
+    @property
+    def width(self) -> int:
+        """The width of each token's vectors."""
+        return int(self._read(0).shape[2])
+
+    def layers(self, index: int, n_tokens: int) -> NDArray[np.float32]:
+        """The layers (L, T, D) of a sentence of `n_tokens` tokens; (T, D) in the file is one layer."""
+        layers = self._read(index)
+        if layers.shape[1] != n_tokens:
+            raise self._refuse(
+                f"sentence {index} has vectors for {layers.shape[1]} tokens, the data has {n_tokens}"
+            )
+        return layers
+
+    def close(self) -> None:
+        """Close the file; the next access opens it again."""
+        if self._opened is not None:
+            self._opened.close()
+        self._opened = None
+
+    @property
+    def _file(self) -> Any:
+        if self._opened is None:
+            try:
+                self._opened = _open_hdf5(self._path)
+            except OSError as error:
+                raise self._refuse(f"cannot be read as HDF5 ({error})") from error
+        return self._opened
+
+    def _read(self, index: int) -> NDArray[np.float32]:
+        data = self._file.get(str(index))
+        if not hasattr(data, "shape"):
+            raise self._refuse(
+                f"there are no vectors for sentence {index}; the file has {len(self)} sentences"
+            )
+        if len(data.shape) not in (2, 3):
+            raise self._refuse(f"sentence {index} has shape {data.shape}, expected (layers, tokens, width)")
+        layers = np.asarray(data, dtype=np.float32)
+        return layers if layers.ndim == 3 else layers[None]
+
+    def _refuse(self, message: str) -> FormatError:
+        return FormatError(f"{message}; was it made from this data?", path=str(self._path))
+
+
+def read_precomputed(path: Path) -> Precomputed:
+    """ELMo's outputs from an HDF5 file keyed by sentence index, each (layers, T, D) or (T, D)."""
+    return Precomputed(path)
+
+
+def write_precomputed(
+    path: Path, sentences: Iterable[Sequence[str]], elmo: Elmo, *, batch_size: int = 32
+) -> None:
+    """Write all layers of the tokenised sentences to a file that `read_precomputed` takes."""
+    device = next(elmo.buffers()).device
+    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with _open_hdf5(partial, "w") as file:
+            for first, batch in _batches(sentences, batch_size):
+                ids, lengths = batch_char_ids(batch)
+                layers = elmo(ids.to(device), lengths).cpu().numpy()
+                for row, tokens in enumerate(batch):
+                    file.create_dataset(str(first + row), data=layers[:, row, : len(tokens)])
+        os.replace(partial, path)
+    finally:
+        with suppress(FileNotFoundError):
+            partial.unlink()
+
+
+def _batches(sentences: Iterable[Sequence[str]], size: int) -> Iterator[tuple[int, list[Sequence[str]]]]:
+    """Lists of up to `size` sentences, each with its first one's index."""
+    rest, first = iter(sentences), 0
+    while batch := list(islice(rest, size)):
+        yield first, batch
+        first += len(batch)
+
+
+# --- known weights ----------------------------------------------------------------------------------------
+
+PUBLIC_WEIGHTS = {
+    "747ba97abce8a5f446558369e10bb0f7931437a46867476fdd156f5d7f576229": "ELMo small",
+    "a6b92b9ccbb13fe489faacd2221c795d4bebe84b75f8aded9d85ea464fa5c994": "ELMo original",
+}
+"""The published weight files by their SHA-256."""
+
+
+def describe_weights(path: Path) -> str:
+    """The published name of a weight file, if it has one, and its SHA-256."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return f"{PUBLIC_WEIGHTS.get(digest, 'ELMo weights of unknown origin')} (sha256 {digest})"
