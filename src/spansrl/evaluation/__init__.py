@@ -1,0 +1,28 @@
+"""The official CoNLL-2005 score as counts that add up, end-to-end scores, breakdowns and significance.
+
+    >>> from spansrl.evaluation import official_report, score
+    >>> print(official_report(score(gold_sentences, predicted_sentences)))
+
+What exactly is counted stands in docs/scoring.md. `frames` holds what is compared, `counts` the score,
+`official` its text, `files` the way in from files, `breakdown` and `significance` what goes beyond it.
+"""
+
+from spansrl.evaluation.breakdown import BREAKDOWNS, breakdown
+from spansrl.evaluation.counts import Counts, EndToEnd, Score, end_to_end, score
+from spansrl.evaluation.official import official_report
+from spansrl.evaluation.significance import Comparison, compare, compare_counts, sentence_counts
+
+__all__ = [
+    "BREAKDOWNS",
+    "Comparison",
+    "Counts",
+    "EndToEnd",
+    "Score",
+    "breakdown",
+    "compare",
+    "compare_counts",
+    "end_to_end",
+    "official_report",
+    "score",
+    "sentence_counts",
+]

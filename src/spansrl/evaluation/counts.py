@@ -1,0 +1,329 @@
+"""The official score as counts that add up: over arguments, propositions, sentences and files.
+
+    >>> total = score(gold, predicted)
+    >>> total.overall.f1, total.roles["A0"].recall, total.label_accuracy
+
+The semantics are those of srl-eval.pl (CoNLL-2005 shared task), written down in docs/scoring.md.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from spansrl.errors import DataError
+from spansrl.evaluation.frames import Arg, Frames, frames_of
+from spansrl.structures import Sentence
+from spansrl.tags import VERB
+
+Match = Literal["index", "lemma"]
+Scorable = Sentence | Frames
+NONE = "-NONE-"  # stands in for the missing side of a confusion
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Arguments found, wrongly added and not found; percentages are 0 where there is nothing to divide by."""
+
+    correct: int = 0
+    excess: int = 0
+    missed: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.correct + other.correct, self.excess + other.excess, self.missed + other.missed)
+
+    @property
+    def precision(self) -> float:
+        """Percentage of the predicted arguments that are correct."""
+        return percent(self.correct, self.correct + self.excess)
+
+    @property
+    def recall(self) -> float:
+        """Percentage of the gold arguments that were found."""
+        return percent(self.correct, self.correct + self.missed)
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall, in percent."""
+        return harmonic_mean(self.precision, self.recall)
+
+    def to_dict(self) -> dict[str, float]:
+        """Counts and percentages for JSON."""
+        return {
+            "correct": self.correct,
+            "excess": self.excess,
+            "missed": self.missed,
+            "precision": self.precision,
+            "recall": self.recall,
+            "f1": self.f1,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """All that the official scorer counts.
+
+    `roles` holds every role seen on either side, V too; `confusion` counts (gold role, predicted role) of arguments
+    with equal boundaries, with `NONE` for the side that has nothing there. Scores of parts add up to the whole's.
+    """
+
+    sentences: int = 0
+    propositions: int = 0
+    perfect: int = 0
+    roles: Mapping[str, Counts] = field(default_factory=dict)
+    confusion: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    def __add__(self, other: Score) -> Score:
+        roles = dict(self.roles)
+        for role, counts in other.roles.items():
+            roles[role] = roles.get(role, Counts()) + counts
+        return Score(
+            self.sentences + other.sentences,
+            self.propositions + other.propositions,
+            self.perfect + other.perfect,
+            roles,
+            Counter(self.confusion) + Counter(other.confusion),
+        )
+
+    def __radd__(self, other: Literal[0]) -> Score:
+        return self  # sum() starts at 0
+
+    @property
+    def overall(self) -> Counts:
+        """All arguments but V: the figure that papers report."""
+        return sum((counts for role, counts in self.roles.items() if role != VERB), Counts())
+
+    @property
+    def verb(self) -> Counts:
+        """V alone."""
+        return self.roles.get(VERB, Counts())
+
+    @property
+    def perfect_percent(self) -> float:
+        """Percentage of propositions with no excess and no missed argument, V aside."""
+        return percent(self.perfect, self.propositions)
+
+    @property
+    def unlabelled(self) -> Counts:
+        """The overall counts when only boundaries matter."""
+        correct = excess = missed = 0
+        for (gold, predicted), n in self.confusion.items():
+            if VERB in (gold, predicted):
+                continue
+            if gold == NONE:
+                excess += n
+            elif predicted == NONE:
+                missed += n
+            else:
+                correct += n
+        return Counts(correct, excess, missed)
+
+    @property
+    def label_accuracy(self) -> float:
+        """Percentage of the arguments with correct boundaries that have the correct role as well."""
+        agreed = sum(
+            n for (gold, pred), n in self.confusion.items() if gold == pred and gold not in (VERB, NONE)
+        )
+        return percent(agreed, self.unlabelled.correct)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        confusion: dict[str, dict[str, int]] = {}
+        for (gold, predicted), n in sorted(self.confusion.items()):
+            confusion.setdefault(gold, {})[predicted] = n
+        return {
+            "sentences": self.sentences,
+            "propositions": self.propositions,
+            "perfect": self.perfect,
+            "perfect_percent": self.perfect_percent,
+            "overall": self.overall.to_dict(),
+            "verb": self.verb.to_dict(),
+            "roles": {role: self.roles[role].to_dict() for role in sorted(self.roles) if role != VERB},
+            "unlabelled": self.unlabelled.to_dict(),
+            "label_accuracy": self.label_accuracy,
+            "confusion": confusion,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class EndToEnd:
+    """Scores both ways, for predicted predicates: the official scorer never counts a predicate that gold lacks.
+
+    Recall is that of gold against predicted, precision the *recall* of predicted against gold (He et al. 2018).
+    """
+
+    forward: Score
+    backward: Score
+
+    @property
+    def precision(self) -> float:
+        """Percentage of all predicted arguments, those of wrong predicates too, that are correct."""
+        return self.backward.overall.recall
+
+    @property
+    def recall(self) -> float:
+        """Percentage of all gold arguments that were found."""
+        return self.forward.overall.recall
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of the two."""
+        return harmonic_mean(self.precision, self.recall)
+
+    def __add__(self, other: EndToEnd) -> EndToEnd:
+        return EndToEnd(self.forward + other.forward, self.backward + other.backward)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        return {
+            "precision": self.precision,
+            "recall": self.recall,
+            "f1": self.f1,
+            "gold_against_predicted": self.forward.to_dict(),
+            "predicted_against_gold": self.backward.to_dict(),
+        }
+
+
+class Pairing(NamedTuple):
+    """Gold and predicted arguments of one proposition: the pairs that match, and what is left on either side."""
+
+    matched: list[tuple[Arg, Arg]]
+    excess: list[Arg]
+    missed: list[Arg]
+
+
+def score(gold: Iterable[Scorable], predicted: Iterable[Scorable], *, match: Match = "index") -> Score:
+    """Score predicted sentences against gold ones, which must come in the same order with the same lengths.
+
+    With ``match="lemma"`` a predicate whose lemma differs from gold's counts as not predicted, as in props files;
+    by default the predicate's index alone decides. Reads both sides in step and keeps neither.
+    """
+    tally = _Tally()
+    for gold_frames, (predicted_frames,) in aligned(gold, predicted):
+        tally.add(gold_frames, predicted_frames, match)
+    return tally.score()
+
+
+def end_to_end(
+    gold: Iterable[Scorable], predicted: Iterable[Scorable], *, match: Match = "index"
+) -> EndToEnd:
+    """Score in both directions in one reading; here predicted may not go on after gold has ended."""
+    forward, backward = _Tally(), _Tally()
+    for gold_frames, (predicted_frames,) in aligned(gold, predicted, same_count=True):
+        forward.add(gold_frames, predicted_frames, match)
+        backward.add(predicted_frames, gold_frames, match)
+    return EndToEnd(forward.score(), backward.score())
+
+
+def aligned(
+    gold: Iterable[Scorable], *systems: Iterable[Scorable], same_count: bool = False
+) -> Iterator[tuple[Frames, list[Frames]]]:
+    """Each gold sentence with that of every system; raises DataError where they do not fit together.
+
+    What systems have after gold's end is ignored, as the official scorer does, unless `same_count`.
+    """
+    streams = [iter(system) for system in systems]
+    number = 0
+    for number, gold_sent in enumerate(gold, start=1):
+        gold_frames = _as_frames(gold_sent)
+        rest = []
+        for stream in streams:
+            sent = next(stream, None)
+            if sent is None:
+                raise DataError(
+                    f"predicted ends after {number - 1} sentences, but gold goes on{_at(gold_frames)}; "
+                    "predict every sentence of gold"
+                )
+            frames = _as_frames(sent)
+            if frames.size != gold_frames.size:
+                raise DataError(
+                    f"sentence {number} has {gold_frames.size} tokens in gold{_at(gold_frames)} and {frames.size} "
+                    f"in predicted{_at(frames)}; both must hold the same sentences in the same order"
+                )
+            rest.append(frames)
+        yield gold_frames, rest
+    if same_count and any((extra := next(stream, None)) is not None for stream in streams):
+        assert extra is not None
+        raise DataError(
+            f"gold ends after {number} sentences, but predicted goes on{_at(_as_frames(extra))}; "
+            "scoring both ways needs the same sentences on both sides"
+        )
+
+
+def propositions(gold: Frames, predicted: Frames, match: Match) -> Iterator[tuple[int, list[Arg], list[Arg]]]:
+    """Each gold predicate with gold's and predicted's arguments; none are predicted for one that does not match."""
+    for pred, (args, lemma) in gold.by_pred.items():
+        found = predicted.by_pred.get(pred)
+        if found is None or (match == "lemma" and found.lemma != lemma):
+            yield pred, args, []
+        else:
+            yield pred, args, found.args
+
+
+def pair(gold: Sequence[Arg], predicted: Sequence[Arg], *, same_role: bool = True) -> Pairing:
+    """Pair arguments of equal extent, and equal role if `same_role`, as the official scorer does.
+
+    Gold is looked up by (start, end): of two gold arguments that share both only the last exists. Each can be
+    matched once; a predicted one that finds no partner is excess even where it shares its extent with another.
+    """
+    open_gold = {(arg.start, arg.end): arg for arg in gold}
+    matched, excess = [], []
+    for arg in predicted:
+        extent = (arg.start, arg.end)
+        partner = open_gold.get(extent)
+        if partner is None or (same_role and partner.role != arg.role) or partner.shape != arg.shape:
+            excess.append(arg)
+        else:
+            matched.append((partner, arg))
+            del open_gold[extent]
+    return Pairing(matched, excess, list(open_gold.values()))
+
+
+def percent(part: int, whole: int) -> float:
+    """100 * part / whole, and 0 of nothing."""
+    return 100 * part / whole if whole else 0.0
+
+
+def harmonic_mean(precision: float, recall: float) -> float:
+    """F1, computed as the official scorer does, so that ties round as there."""
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+class _Tally:
+    """Counts in the making: plain counters by role, which are cheap to add to."""
+
+    def __init__(self) -> None:
+        self.sentences = self.propositions = self.perfect = 0
+        self.correct: Counter[str] = Counter()
+        self.excess: Counter[str] = Counter()
+        self.missed: Counter[str] = Counter()
+        self.confusion: Counter[tuple[str, str]] = Counter()
+
+    def add(self, gold: Frames, predicted: Frames, match: Match) -> None:
+        self.sentences += 1
+        for _, gold_args, predicted_args in propositions(gold, predicted, match):
+            self.propositions += 1
+            labelled = pair(gold_args, predicted_args)
+            self.perfect += all(arg.role == VERB for arg in (*labelled.excess, *labelled.missed))
+            self.correct.update(arg.role for arg, _ in labelled.matched)
+            self.excess.update(arg.role for arg in labelled.excess)
+            self.missed.update(arg.role for arg in labelled.missed)
+            boundaries = pair(gold_args, predicted_args, same_role=False)
+            self.confusion.update((arg.role, other.role) for arg, other in boundaries.matched)
+            self.confusion.update((NONE, arg.role) for arg in boundaries.excess)
+            self.confusion.update((arg.role, NONE) for arg in boundaries.missed)
+
+    def score(self) -> Score:
+        seen = sorted(self.correct.keys() | self.excess.keys() | self.missed.keys())
+        roles = {role: Counts(self.correct[role], self.excess[role], self.missed[role]) for role in seen}
+        return Score(self.sentences, self.propositions, self.perfect, roles, dict(self.confusion))
+
+
+def _as_frames(sent: Scorable) -> Frames:
+    return frames_of(sent) if isinstance(sent, Sentence) else sent
+
+
+def _at(frames: Frames) -> str:
+    return f" ({frames.where})" if frames.where else ""

@@ -1,0 +1,152 @@
+"""Is system A better than system B? Paired tests over sentences on the difference in overall F1.
+
+Two tests are made, both from the counts of each sentence alone. The *paired bootstrap* draws sentences with
+replacement: how far does the difference move from one sample of the corpus to another? *Approximate randomisation*
+swaps the two systems' answers on random sentences: how large a difference do equal systems show? Both p-values are
+two-sided, with one added above and below the line, so that none is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spansrl.errors import DataError
+from spansrl.evaluation.counts import Match, Scorable, aligned, pair, propositions
+from spansrl.tags import VERB
+
+Array = npt.NDArray[np.float64]
+
+_CHUNK_CELLS = 1 << 22  # samples x sentences held in memory at once
+_TIE = 1e-9  # differences closer than this are the same but for rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Overall F1 of two systems, their difference A − B with its 95 % interval, and how likely it is by chance."""
+
+    f1_a: float
+    f1_b: float
+    difference: float
+    low: float
+    high: float
+    bootstrap_p: float
+    randomisation_p: float
+    sentences: int
+    samples: int
+    seed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        return asdict(self)
+
+
+def compare(
+    gold: Iterable[Scorable],
+    a: Iterable[Scorable],
+    b: Iterable[Scorable],
+    *,
+    match: tuple[Match, Match] = ("index", "index"),
+    samples: int = 10_000,
+    seed: int = 0,
+) -> Comparison:
+    """Compare systems A and B on the same gold sentences; the same seed gives the same answer."""
+    counts_a, counts_b = sentence_counts(gold, (a, b), match=match)
+    return compare_counts(counts_a, counts_b, samples=samples, seed=seed)
+
+
+def sentence_counts(
+    gold: Iterable[Scorable], systems: Iterable[Iterable[Scorable]], *, match: Iterable[Match]
+) -> npt.NDArray[np.int64]:
+    """Overall (correct, excess, missed) of each system on each sentence: (systems, sentences, 3)."""
+    systems, matches = list(systems), list(match)
+    rows = []
+    for gold_frames, found in aligned(gold, *systems):
+        for frames, how in zip(found, matches, strict=True):
+            row = [0, 0, 0]
+            for _, gold_args, predicted_args in propositions(gold_frames, frames, how):
+                pairing = pair(gold_args, predicted_args)
+                row[0] += sum(arg.role != VERB for arg, _ in pairing.matched)
+                row[1] += sum(arg.role != VERB for arg in pairing.excess)
+                row[2] += sum(arg.role != VERB for arg in pairing.missed)
+            rows.append(row)
+    counts = np.array(rows, dtype=np.int64).reshape(-1, len(systems), 3)
+    return counts.transpose(1, 0, 2)
+
+
+def compare_counts(
+    counts_a: npt.ArrayLike, counts_b: npt.ArrayLike, *, samples: int = 10_000, seed: int = 0
+) -> Comparison:
+    """The same from the counts of each sentence, two arrays (sentences, 3) of correct, excess, missed."""
+    a, b = np.asarray(counts_a, dtype=np.float64), np.asarray(counts_b, dtype=np.float64)
+    if a.ndim != 2 or a.shape[1] != 3 or a.shape != b.shape:
+        raise DataError(f"expected two arrays (sentences, 3) of one shape, found {a.shape} and {b.shape}")
+    if not len(a):
+        raise DataError("there are no sentences to compare two systems on")
+    if samples < 1:
+        raise DataError(f"the number of samples must be 1 or more, found {samples}")
+    rng = np.random.default_rng(seed)
+    f1_a, f1_b = float(_f1(a.sum(0))), float(_f1(b.sum(0)))
+    difference = f1_a - f1_b
+    drawn = _bootstrap(a, b, samples, rng)
+    swapped = _randomise(a, b, samples, rng)
+    low, high = np.percentile(drawn, [2.5, 97.5])
+    return Comparison(
+        f1_a=f1_a,
+        f1_b=f1_b,
+        difference=difference,
+        low=float(low),
+        high=float(high),
+        bootstrap_p=_share_at_least(np.abs(drawn - difference), abs(difference)),
+        randomisation_p=_share_at_least(np.abs(swapped), abs(difference)),
+        sentences=len(a),
+        samples=samples,
+        seed=seed,
+    )
+
+
+def _bootstrap(a: Array, b: Array, samples: int, rng: np.random.Generator) -> Array:
+    """The difference in F1 on each of many samples of the sentences, drawn with replacement."""
+    size = len(a)
+
+    def difference(n: int) -> Array:
+        drawn = rng.integers(0, size, (n, size)) + np.arange(n)[:, None] * size
+        times = np.bincount(drawn.ravel(), minlength=n * size).reshape(n, size).astype(np.float64)
+        return _f1(times @ a) - _f1(times @ b)
+
+    return _in_chunks(difference, samples, size)
+
+
+def _randomise(a: Array, b: Array, samples: int, rng: np.random.Generator) -> Array:
+    """The difference in F1 when the two systems' answers change places on a random half of the sentences."""
+    size, total_a, total_b = len(a), a.sum(0), b.sum(0)
+
+    def difference(n: int) -> Array:
+        moved = rng.integers(0, 2, (n, size), dtype=np.int8).astype(np.float64) @ (b - a)
+        return _f1(total_a + moved) - _f1(total_b - moved)
+
+    return _in_chunks(difference, samples, size)
+
+
+def _in_chunks(make: Callable[[int], Array], samples: int, size: int) -> Array:
+    return np.concatenate([make(n) for n in _chunks(samples, max(1, _CHUNK_CELLS // size))])
+
+
+def _chunks(total: int, most: int) -> Iterator[int]:
+    for start in range(0, total, most):
+        yield min(most, total - start)
+
+
+def _f1(counts: Array) -> Array:
+    """F1 in percent of (..., 3) counts; 0 where there is nothing to count."""
+    correct = counts[..., 0]
+    whole = 2 * correct + counts[..., 1] + counts[..., 2]
+    return np.asarray(200 * correct / np.where(whole > 0, whole, 1))
+
+
+def _share_at_least(values: Array, limit: float) -> float:
+    return (1 + int(np.sum(values >= limit - _TIE))) / (1 + len(values))
