@@ -65,8 +65,8 @@ class Counts:
 class Score:
     """All that the official scorer counts.
 
-    `roles` holds every role seen on either side, V too; `confusion` counts (gold role, predicted role) of arguments
-    with equal boundaries, with `NONE` for the side that has nothing there. Scores of parts add up to the whole's.
+    `roles` holds every role seen on either side, V too; `confusion` counts (gold role, predicted role) of
+    arguments with equal boundaries, with `NONE` for a side that has nothing there. Scores of parts add up.
     """
 
     sentences: int = 0
@@ -123,9 +123,7 @@ class Score:
     @property
     def label_accuracy(self) -> float:
         """Percentage of the arguments with correct boundaries that have the correct role as well."""
-        agreed = sum(
-            n for (gold, pred), n in self.confusion.items() if gold == pred and gold not in (VERB, NONE)
-        )
+        agreed = sum(n for (gold, predicted), n in self.confusion.items() if gold == predicted != VERB)
         return percent(agreed, self.unlabelled.correct)
 
     def to_dict(self) -> dict[str, Any]:
@@ -149,9 +147,9 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class EndToEnd:
-    """Scores both ways, for predicted predicates: the official scorer never counts a predicate that gold lacks.
+    """Scores both ways, for predicted predicates: the official scorer ignores those that gold lacks.
 
-    Recall is that of gold against predicted, precision the *recall* of predicted against gold (He et al. 2018).
+    Recall is that of gold against predicted, precision the *recall* of predicted against gold (He+ 2018).
     """
 
     forward: Score
@@ -187,7 +185,7 @@ class EndToEnd:
 
 
 class Pairing(NamedTuple):
-    """Gold and predicted arguments of one proposition: the pairs that match, and what is left on either side."""
+    """Gold and predicted arguments of one proposition: pairs that match, and what is left on either side."""
 
     matched: list[tuple[Arg, Arg]]
     excess: list[Arg]
@@ -197,8 +195,8 @@ class Pairing(NamedTuple):
 def score(gold: Iterable[Scorable], predicted: Iterable[Scorable], *, match: Match = "index") -> Score:
     """Score predicted sentences against gold ones, which must come in the same order with the same lengths.
 
-    With ``match="lemma"`` a predicate whose lemma differs from gold's counts as not predicted, as in props files;
-    by default the predicate's index alone decides. Reads both sides in step and keeps neither.
+    With ``match="lemma"`` a predicate whose lemma differs from gold's counts as not predicted, as in props
+    files; by default the predicate's index alone decides. Reads both sides in step and keeps neither.
     """
     tally = _Tally()
     for gold_frames, (predicted_frames,) in aligned(gold, predicted):
@@ -239,8 +237,8 @@ def aligned(
             frames = _as_frames(sent)
             if frames.size != gold_frames.size:
                 raise DataError(
-                    f"sentence {number} has {gold_frames.size} tokens in gold{_at(gold_frames)} and {frames.size} "
-                    f"in predicted{_at(frames)}; both must hold the same sentences in the same order"
+                    f"sentence {number} has {gold_frames.size} tokens in gold{_at(gold_frames)} and "
+                    f"{frames.size} in predicted{_at(frames)}; both must hold the same sentences in order"
                 )
             rest.append(frames)
         yield gold_frames, rest
@@ -253,7 +251,7 @@ def aligned(
 
 
 def propositions(gold: Frames, predicted: Frames, match: Match) -> Iterator[tuple[int, list[Arg], list[Arg]]]:
-    """Each gold predicate with gold's and predicted's arguments; none are predicted for one that does not match."""
+    """Each gold predicate with gold's arguments and predicted's, of which an unmatched predicate has none."""
     for pred, (args, lemma) in gold.by_pred.items():
         found = predicted.by_pred.get(pred)
         if found is None or (match == "lemma" and found.lemma != lemma):
@@ -265,8 +263,8 @@ def propositions(gold: Frames, predicted: Frames, match: Match) -> Iterator[tupl
 def pair(gold: Sequence[Arg], predicted: Sequence[Arg], *, same_role: bool = True) -> Pairing:
     """Pair arguments of equal extent, and equal role if `same_role`, as the official scorer does.
 
-    Gold is looked up by (start, end): of two gold arguments that share both only the last exists. Each can be
-    matched once; a predicted one that finds no partner is excess even where it shares its extent with another.
+    Gold is looked up by (start, end): of two gold arguments that share both only the last exists. Each is
+    matched once; a predicted one that finds no partner is excess, even if another has the same extent.
     """
     open_gold = {(arg.start, arg.end): arg for arg in gold}
     matched, excess = [], []

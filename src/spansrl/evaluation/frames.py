@@ -1,7 +1,7 @@
 """What is scored: the arguments of each predicate of a sentence, with the pieces of split arguments joined.
 
-Files and `Sentence`s differ in how they hold a proposition; here they become the same thing, a `Frame`, built by
-the rules of the CoNLL-2005 scorer: `C-X` continues the most recent X, and without one it is an X itself.
+Files and `Sentence`s differ in how they hold a proposition; here they become the same thing, a `Frame`, built
+by the rules of the CoNLL-2005 scorer: `C-X` continues the most recent X, and without one it is an X itself.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _CONTINUATION = "C-"
 class Arg(NamedTuple):
     """An argument as the scorer sees it.
 
-    `spans` are its pieces and `end` is the last one's. `shape` is what has to agree beside role, start and end: empty
-    for one plain piece, else the set of pieces. The official scorer takes phrases nested directly inside an argument
-    for pieces of it, in place of the argument's own first piece, and so does `shape`.
+    `spans` are its pieces and `end` is the last one's. `shape` is what has to agree beside role, start and end:
+    empty for one plain piece, else the set of pieces. The official scorer takes phrases nested directly inside
+    an argument for pieces of it, in place of the argument's own first piece, and so does `shape`.
     """
 
     role: str
@@ -39,7 +39,7 @@ class Frame(NamedTuple):
 
 
 class Frames(NamedTuple):
-    """One sentence as it is scored: its length, its frames by predicate index, and where it stands, for messages."""
+    """One sentence as it is scored: its length, its frames by predicate index, and for messages its place."""
 
     size: int
     by_pred: Mapping[int, Frame]

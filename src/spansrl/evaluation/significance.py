@@ -1,9 +1,9 @@
 """Is system A better than system B? Paired tests over sentences on the difference in overall F1.
 
 Two tests are made, both from the counts of each sentence alone. The *paired bootstrap* draws sentences with
-replacement: how far does the difference move from one sample of the corpus to another? *Approximate randomisation*
-swaps the two systems' answers on random sentences: how large a difference do equal systems show? Both p-values are
-two-sided, with one added above and below the line, so that none is 0.
+replacement: how far does the difference move from one sample of the corpus to another? *Approximate
+randomisation* swaps the two systems' answers on random sentences: how large a difference do equal systems show?
+Both p-values are two-sided, with one added above and below the line, so that none is 0.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TIE = 1e-9  # differences closer than this are the same but for rounding
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Overall F1 of two systems, their difference A − B with its 95 % interval, and how likely it is by chance."""
+    """Overall F1 of two systems, their difference A − B with its 95 % interval, and its p-values."""
 
     f1_a: float
     f1_b: float
@@ -50,25 +50,24 @@ def compare(
     a: Iterable[Scorable],
     b: Iterable[Scorable],
     *,
-    match: tuple[Match, Match] = ("index", "index"),
+    match: Match = "index",
     samples: int = 10_000,
     seed: int = 0,
 ) -> Comparison:
     """Compare systems A and B on the same gold sentences; the same seed gives the same answer."""
-    counts_a, counts_b = sentence_counts(gold, (a, b), match=match)
+    counts_a, counts_b = sentence_counts(gold, a, b, match=match)
     return compare_counts(counts_a, counts_b, samples=samples, seed=seed)
 
 
 def sentence_counts(
-    gold: Iterable[Scorable], systems: Iterable[Iterable[Scorable]], *, match: Iterable[Match]
+    gold: Iterable[Scorable], *systems: Iterable[Scorable], match: Match = "index"
 ) -> npt.NDArray[np.int64]:
     """Overall (correct, excess, missed) of each system on each sentence: (systems, sentences, 3)."""
-    systems, matches = list(systems), list(match)
     rows = []
     for gold_frames, found in aligned(gold, *systems):
-        for frames, how in zip(found, matches, strict=True):
+        for frames in found:
             row = [0, 0, 0]
-            for _, gold_args, predicted_args in propositions(gold_frames, frames, how):
+            for _, gold_args, predicted_args in propositions(gold_frames, frames, match):
                 pairing = pair(gold_args, predicted_args)
                 row[0] += sum(arg.role != VERB for arg, _ in pairing.matched)
                 row[1] += sum(arg.role != VERB for arg in pairing.excess)
