@@ -173,7 +173,7 @@ def shown(phrase: Phrase) -> str:
 def _keep(
     phrases: Iterable[Phrase], clash: Callable[[Phrase, Phrase], bool]
 ) -> tuple[list[Phrase], list[Phrase]]:
-    """V before all others, since it says where the predicate is; then outer before inner, left before right."""
+    """V goes first, since it says where the predicate is; then left before right, outer before inner."""
     kept: list[Phrase] = []
     dropped: list[Phrase] = []
     for phrase in sorted(in_column_order(phrases), key=lambda phrase: phrase.role not in (VERB, VERB_PIECE)):

@@ -1,0 +1,119 @@
+"""Sentences from files and back: JSON lines and the CoNLL shapes. See docs/formats.md.
+
+>>> from spansrl.formats import read_sentences, write_sentences
+>>> losses = write_sentences("dev.props", read_sentences("dev.jsonl.gz"))     # doctest: +SKIP
+>>> print(losses or "nothing was lost")                                       # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+
+from spansrl.errors import DataError, FormatError
+from spansrl.formats.conll import conll_lines, read_conll
+from spansrl.formats.detect import conll05_form, format_of_content, format_of_name
+from spansrl.formats.files import STANDARD_STREAM, Line, open_output, read_lines, shown_path
+from spansrl.formats.jsonl import jsonl_lines, read_jsonl, sentence_schema
+from spansrl.formats.layouts import CONLL05_FORMS, FORM_KEY, LAYOUTS, Layout
+from spansrl.formats.losses import Losses
+from spansrl.structures import Sentence
+
+__all__ = [
+    "READABLE",
+    "WRITABLE",
+    "Losses",
+    "open_output",
+    "read_lines",
+    "read_sentences",
+    "sentence_schema",
+    "write_sentences",
+]
+
+READABLE = ("jsonl", "conll05", *LAYOUTS)
+WRITABLE = tuple(name for name in READABLE if name != "skel")
+
+
+def read_sentences(path: str | Path, format: str | None = None) -> Iterator[Sentence]:
+    """The sentences of a file, one by one; without `format` it is guessed from the name, then the content.
+
+    ``-`` is standard input; .gz and .xz are decompressed. Raises FormatError with file and line.
+    """
+    if format is not None and format not in READABLE:
+        raise DataError(f"there is no format '{format}'; choose one of {', '.join(READABLE)}")
+    return _read(path, format or format_of_name(path))
+
+
+def write_sentences(path: str | Path, sentences: Iterable[Sentence], format: str | None = None) -> Losses:
+    """Write a file, whole or not at all, and return what the format could not hold.
+
+    Without `format` the name decides; ``-`` is standard output, in JSON lines unless told otherwise.
+    """
+    format = format or _format_to_write(path)
+    if format not in WRITABLE:
+        reason = "can only be read" if format in READABLE else "does not exist"
+        raise DataError(f"the format '{format}' {reason}; to write, choose one of {', '.join(WRITABLE)}")
+    losses = Losses(format)
+    with open_output(path) as output:
+        for line in _lines(sentences, format, losses):
+            output.write(f"{line}\n".encode())
+    return losses
+
+
+def _read(path: str | Path, format: str | None) -> Iterator[Sentence]:
+    where = shown_path(path)
+    lines = read_lines(path)
+    if format is None or format == "conll05":
+        head = _first_sentence(lines)
+        lines = chain(head, lines)
+        if not any(line.text.strip() for line in head):
+            return
+        format = conll05_form(head) if format == "conll05" else _guess(path, head)
+    yield from read_jsonl(lines, where) if format == "jsonl" else read_conll(lines, LAYOUTS[format], where)
+
+
+def _first_sentence(lines: Iterator[Line]) -> list[Line]:
+    """Lines up to the blank one after the first sentence."""
+    head: list[Line] = []
+    for line in lines:
+        head.append(line)
+        blank = not line.text.strip()
+        if blank and any(line.text.strip() and not line.text.startswith("#begin") for line in head):
+            break
+    return head
+
+
+def _guess(path: str | Path, head: list[Line]) -> str:
+    format = format_of_content(head) or format_of_name(path, loosely=True)
+    if format is None:
+        message = f"this looks like none of the formats; name the right one: {', '.join(READABLE)}"
+        line = next(line.number for line in head if line.text.strip())
+        raise FormatError(message, path=shown_path(path), line=line)
+    return format
+
+
+def _format_to_write(path: str | Path) -> str:
+    if str(path) == STANDARD_STREAM:
+        return "jsonl"
+    format = format_of_name(path, loosely=True)
+    if format is None:
+        message = f"the name does not say which format to write; name one: {', '.join(WRITABLE)}"
+        raise FormatError(message, path=str(path))
+    return format
+
+
+def _lines(sentences: Iterable[Sentence], format: str, losses: Losses) -> Iterator[str]:
+    if format == "jsonl":
+        return jsonl_lines(sentences)
+    if format == "conll05":
+        sentences = iter(sentences)
+        first = list(next(([sent] for sent in sentences), []))
+        return conll_lines(chain(first, sentences), _conll05_layout(first), losses)
+    return conll_lines(sentences, LAYOUTS[format], losses)
+
+
+def _conll05_layout(first: list[Sentence]) -> Layout:
+    """The form that the sentences were in when they were read; else the train form, which holds most."""
+    form = first[0].extra.get(FORM_KEY) if first else None
+    return CONLL05_FORMS.get(str(form), LAYOUTS["conll05-train"])

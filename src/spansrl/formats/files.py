@@ -1,4 +1,4 @@
-"""Opening and writing files: UTF-8, .gz and .xz, standard streams, and outputs that appear whole or not at all.
+"""Files in and out: UTF-8, .gz and .xz, standard streams, and outputs that appear whole or not at all.
 
 Reading yields lines one by one, so memory does not grow with the file. ``-`` is standard input or output.
 """
@@ -17,7 +17,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, BinaryIO, NamedTuple, cast
+from typing import IO, Any, BinaryIO, NamedTuple, cast
 
 from spansrl.errors import FormatError
 
@@ -46,14 +46,14 @@ def plain_name(path: str | Path) -> str:
 
 
 def read_lines(path: str | Path) -> Iterator[Line]:
-    """The lines of a UTF-8 file, decompressed where it is compressed; a byte-order mark and CRLF are accepted.
+    """The lines of a UTF-8 file, decompressed if need be; a byte-order mark and CRLF are accepted.
 
     Raises FormatError for a file that is missing, unreadable, damaged or not UTF-8.
     """
     where, number = shown_path(path), 0
     try:
         with _opened(path) as stream:
-            for number, raw in enumerate(stream, start=1):  # noqa: B007 (the handlers below need it)
+            for number, raw in enumerate(stream, start=1):
                 yield Line(number, _decoded(raw, where, number))
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         message = f"the compressed data is damaged or cut short ({error}); get the file again"
@@ -66,7 +66,8 @@ def read_lines(path: str | Path) -> Iterator[Line]:
 def open_output(path: str | Path) -> Iterator[BinaryIO]:
     """A binary stream whose bytes appear at `path` when the block ends well, and nowhere when it does not.
 
-    A name that ends in .gz or .xz is compressed, repeatably to the byte. Pipes and devices are written directly.
+    A name that ends in .gz or .xz is compressed, repeatably to the byte. Pipes and devices are written to
+    directly; standard output gets everything at the end, so that a reader never takes a part for the whole.
     """
     if str(path) == STANDARD_STREAM:
         with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as spool:
@@ -78,7 +79,7 @@ def open_output(path: str | Path) -> Iterator[BinaryIO]:
     target = Path(os.path.realpath(path))
     try:
         if target.exists() and not target.is_file() and not target.is_dir():
-            with target.open("wb") as stream, _compressed(stream, path) as output:
+            with target.open("wb") as device, _compressed(device, path) as output:
                 yield output
         else:
             with _replacing(target) as stream, _compressed(stream, path) as output:
@@ -130,7 +131,7 @@ def _opened(path: str | Path) -> Iterator[IO[bytes]]:
             )
         if kind == ".gz":
             with gzip.GzipFile(fileobj=raw) as stream:
-                yield stream
+                yield cast(IO[bytes], stream)
         elif kind == ".xz":
             with lzma.open(raw) as unpacked:
                 yield unpacked
@@ -139,7 +140,7 @@ def _opened(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 @contextlib.contextmanager
-def _raw(path: str | Path) -> Iterator[io.BufferedReader]:
+def _raw(path: str | Path) -> Iterator[io.BufferedReader[Any]]:
     if str(path) != STANDARD_STREAM:
         with Path(path).open("rb") as stream:
             yield stream

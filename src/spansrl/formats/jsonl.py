@@ -1,4 +1,4 @@
-"""JSON lines: one sentence a line, the project's own format. It holds everything; the schema is beside this file."""
+"""JSON lines: one sentence a line, the format that holds everything; its schema lies beside this file."""
 
 from __future__ import annotations
 

@@ -1,0 +1,460 @@
+"""One reader and one writer for every CoNLL shape; `layouts.py` holds what differs between them.
+
+Cells are separated by spaces or tabs, sentences by blank lines. We write the normal form: one tab between
+cells, one blank line after each sentence. A file in normal form comes back from JSON lines to the byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, NoReturn, TypeGuard
+
+from spansrl.errors import DataError, FormatError
+from spansrl.formats.files import Line
+from spansrl.formats.layouts import FORM_KEY, NOTHING, UNNAMED, Column, Kind, Layout
+from spansrl.formats.losses import Losses
+from spansrl.structures import Argument, Proposition, Sentence, Span
+from spansrl.tags import (
+    VERB,
+    VERB_PIECE,
+    Phrase,
+    TagError,
+    bio_from_phrases,
+    column_from_phrases,
+    keep_apart,
+    keep_nested,
+    phrases_from_bio,
+    phrases_from_column,
+    proposition_parts,
+)
+
+BRACKETS_KEY = (
+    "brackets"  # of Proposition.extra: its column, where v and args do not say how equal spans nest
+)
+
+_CELLS = re.compile(r"[^ \t]+")
+_UNWRITABLE = re.compile(r"[ \t\r\n\ufeff\ud800-\udfff]")
+_MARKER_LINES = ("#begin document", "#end document")
+
+
+class Block(NamedTuple):
+    """The lines of one sentence, split into cells."""
+
+    rows: list[list[str]]
+    numbers: list[int]
+
+
+def split_blocks(lines: Iterable[Line], *, marker_lines: bool = False) -> Iterator[Block]:
+    """The sentences of a column file; `marker_lines` skips those that begin and end a document."""
+    block = Block([], [])
+    for number, text in lines:
+        cells = [] if marker_lines and text.startswith(_MARKER_LINES) else _CELLS.findall(text)
+        if cells:
+            block.rows.append(cells)
+            block.numbers.append(number)
+        elif block.rows:
+            yield block
+            block = Block([], [])
+    if block.rows:
+        yield block
+
+
+def read_conll(lines: Iterable[Line], layout: Layout, path: str = "<input>") -> Iterator[Sentence]:
+    """The sentences of a file in this layout."""
+    ids = _Ids()
+    for block in split_blocks(lines, marker_lines=layout.has_documents):
+        yield _BlockReader(block, layout, path).sentence(ids)
+
+
+@dataclass(slots=True)
+class _Ids:
+    """Ids for sentences that have none in the file: what the reader gives, and the writer need not keep."""
+
+    number: int = 0
+    within: int = 0
+    document: tuple[str, ...] = ()
+
+    def next(self, layout: Layout, constants: Sequence[str]) -> str:
+        self.number += 1
+        if not constants:
+            return str(self.number)
+        if not layout.has_documents:
+            return ":".join(constants)
+        self.within = self.within + 1 if self.document == tuple(constants) else 0
+        self.document = tuple(constants)
+        return ":".join((*constants, str(self.within)))
+
+
+@dataclass(slots=True)
+class _BlockReader:
+    """One sentence on its way from cells to values."""
+
+    block: Block
+    layout: Layout
+    path: str
+    preds: list[int] = field(default_factory=list)
+
+    def sentence(self, ids: _Ids) -> Sentence:
+        self._find_predicates()
+        columns = list(zip(*self.block.rows, strict=True))
+        first, count = len(self.layout.before), len(self.preds)
+        fixed = columns[:first] + columns[first + count :]
+        by_kind: dict[Kind, tuple[str, ...]] = {}
+        constants: list[str] = []
+        extra: dict[str, Any] = {}
+        for column, cells in zip(self.layout.columns, fixed, strict=True):
+            if column.kind is Kind.CELLS:
+                if any(cell != column.empty for cell in cells):
+                    extra[column.key] = list(cells)
+            elif column.kind is Kind.CONSTANT:
+                constants.append(self._constant(column, cells))
+                if column.key and cells[0] != NOTHING:
+                    extra[column.key] = cells[0]
+            elif column.kind is Kind.TOKENS:
+                by_kind[column.kind] = tuple(UNNAMED if cell == column.empty else cell for cell in cells)
+            else:
+                by_kind[column.kind] = cells
+        if self.layout.form:
+            extra[FORM_KEY] = self.layout.form
+        self._check_index(by_kind.get(Kind.INDEX, ()))
+        return Sentence(
+            tokens=by_kind.get(Kind.TOKENS, (UNNAMED,) * len(self.block.rows)),
+            props=self._propositions(by_kind, columns[first : first + count]),
+            id=ids.next(self.layout, constants),
+            pos=_unless_empty(by_kind.get(Kind.POS)),
+            lemmas=self._lemmas(by_kind[Kind.LEMMA]),
+            extra=extra,
+        )
+
+    def _find_predicates(self) -> None:
+        """Fill `preds`, having checked that every row has the columns that they ask for."""
+        layout, rows = self.layout, self.block.rows
+        marker, fixed = layout.predicate_place, len(layout.columns)
+        for place, row in enumerate(rows):
+            if len(row) < fixed:
+                self._fail(f"{_columns(len(row))}, but {layout.name} has at least {fixed}: {layout}", place)
+            if row[marker] != NOTHING:
+                self.preds.append(place)
+        wanted = fixed + len(self.preds)
+        widths = Counter(map(len, rows))
+        if len(widths) > 1:
+            usual = wanted if wanted in widths else widths.most_common(1)[0][0]
+            place = next(place for place, row in enumerate(rows) if len(row) != usual)
+            self._fail(f"{_columns(len(rows[place]))} where the sentence's other lines have {usual}", place)
+        given = len(rows[0]) - fixed
+        if given < len(self.preds):
+            place = self.preds[given]
+            name = layout.before[marker].name
+            found = f"the predicate '{rows[place][marker]}' has no column of arguments"
+            self._fail(f"{found}: {len(self.preds)} rows have a {name}, {_columns(given)} follow", place)
+        if given > len(self.preds):
+            name = layout.before[marker].name
+            found = f"{_columns(given)} of arguments for {len(self.preds)} predicates"
+            self._fail(f"{found} (rows whose {name} is not '-'); is this {layout.name}: {layout}?", 0)
+
+    def _propositions(
+        self, by_kind: dict[Kind, tuple[str, ...]], columns: Sequence[tuple[str, ...]]
+    ) -> tuple[Proposition, ...]:
+        lemmas, senses = by_kind[Kind.LEMMA], by_kind.get(Kind.SENSE)
+        if senses is not None and self.layout.predicate is Kind.LEMMA:
+            self._check_senses(senses)
+        props = []
+        for pred, cells in zip(self.preds, columns, strict=True):
+            lemma = self._value(lemmas[pred], Kind.LEMMA)
+            sense = None if senses is None else self._value(senses[pred], Kind.SENSE)
+            if sense is not None and lemma is not None and not self.layout.whole_sense and "." not in sense:
+                sense = f"{lemma}.{sense}"
+            props.append(self._proposition(pred, lemma, sense, cells))
+        return tuple(props)
+
+    def _proposition(
+        self, pred: int, lemma: str | None, sense: str | None, cells: tuple[str, ...]
+    ) -> Proposition:
+        try:
+            phrases = phrases_from_bio(cells, strict=True) if self.layout.bio else phrases_from_column(cells)
+            v, args = proposition_parts(phrases)
+        except TagError as error:
+            name = self.block.rows[pred][self.layout.predicate_place]
+            self._fail(f"{error} (in the column of '{name}')", error.row or 0)
+        self._check_order(pred, v)
+        pieces = None if v == (Span(pred, pred + 1),) else v
+        prop = Proposition(pred, args, lemma=lemma, sense=sense, v=pieces)
+        return _with_brackets(prop, phrases, cells)
+
+    def _check_order(self, pred: int, v: tuple[Span, ...]) -> None:
+        """A verb that stands on another predicate's row is the sign of columns in the wrong order."""
+        if not v or any(start <= pred < end for start, end in v):
+            return
+        if any(start <= other < end for other in self.preds for start, end in v):
+            name = self.block.rows[pred][self.layout.predicate_place]
+            self._fail(
+                f"the column of '{name}' has its V at another predicate; order the columns as the predicates",
+                pred,
+            )
+
+    def _check_senses(self, senses: tuple[str, ...]) -> None:
+        preds = set(self.preds)
+        for place, sense in enumerate(senses):
+            if sense != NOTHING and place not in preds:
+                self._fail(f"'{sense}' is the sense of no predicate: the LEMMA is '-'", place)
+
+    def _value(self, cell: str, kind: Kind) -> str | None:
+        return None if cell == (UNNAMED if kind is self.layout.predicate else NOTHING) else cell
+
+    def _lemmas(self, cells: tuple[str, ...]) -> tuple[str, ...] | None:
+        preds = set(self.preds)
+        named = any(cell != NOTHING and place not in preds for place, cell in enumerate(cells))
+        return cells if named else None
+
+    def _constant(self, column: Column, cells: tuple[str, ...]) -> str:
+        for place, cell in enumerate(cells):
+            if cell != cells[0]:
+                self._fail(f"{column.name} is '{cell}' but '{cells[0]}' where the sentence begins", place)
+        return cells[0]
+
+    def _check_index(self, cells: tuple[str, ...]) -> None:
+        for place, cell in enumerate(cells):
+            if cell != str(place):
+                self._fail(
+                    f"INDEX is '{cell}' where {place} was expected; count a sentence's tokens from 0", place
+                )
+
+    def _fail(self, message: str, place: int) -> NoReturn:
+        raise FormatError(message, path=self.path, line=self.block.numbers[place]) from None
+
+
+def conll_lines(sentences: Iterable[Sentence], layout: Layout, losses: Losses) -> Iterator[str]:
+    """The sentences as lines of this layout, without line ends; `losses` counts what it cannot hold."""
+    ids = _Ids()
+    document: tuple[str, ...] | None = None
+    for number, sent in enumerate(sentences, start=1):
+        if not sent.tokens:
+            losses.items["sentences without tokens, left out"] += 1
+            continue
+        try:
+            rows = _SentenceWriter(sent, layout, losses).rows()
+        except DataError as error:
+            raise DataError(f"sentence {number} cannot be written as {layout.name}: {error}") from error
+        constants = tuple(rows[0][place] for place in layout.constant_places)
+        if ids.next(layout, constants) != sent.id and sent.id is not None:
+            losses.fields["id"] += 1
+        if layout.has_documents and constants != document:
+            yield from () if document is None else ("#end document",)
+            yield _begin_document(*constants)
+            document = constants
+        yield from map("\t".join, rows)
+        yield ""
+    if document is not None:
+        yield "#end document"
+
+
+@dataclass(slots=True)
+class _SentenceWriter:
+    """One sentence on its way from values to cells."""
+
+    sent: Sentence
+    layout: Layout
+    losses: Losses
+    held: set[str] = field(default_factory=set)  # keys of Sentence.extra that found a column
+
+    def rows(self) -> list[tuple[str, ...]]:
+        props = self._one_a_token()
+        before = [self._cells(column, props) for column in self.layout.before]
+        after = [self._cells(column, props) for column in self.layout.after]
+        arguments = [self._argument_column(prop) for prop in props]
+        if self.layout.find(Kind.SENSE) is not None:
+            self._join_senses(props, before)
+        self._count_losses(props)
+        return list(zip(*before, *arguments, *after, strict=True))
+
+    def _one_a_token(self) -> list[Proposition]:
+        """The propositions in the order of their predicates; a row has place for one."""
+        found: dict[int, Proposition] = {}
+        for prop in self.sent.props:
+            if not 0 <= prop.pred < len(self.sent):
+                raise DataError(
+                    f"the predicate {prop.pred} is outside the sentence of {len(self.sent)} tokens"
+                )
+            if prop.pred in found:
+                self.losses.items["second propositions of one token, left out"] += 1
+            else:
+                found[prop.pred] = prop
+        return [found[pred] for pred in sorted(found)]
+
+    def _cells(self, column: Column, props: list[Proposition]) -> list[str]:
+        sent, size = self.sent, len(self.sent)
+        match column.kind:
+            case Kind.TOKENS:
+                return [self._clean(token) for token in sent.tokens]
+            case Kind.POS:
+                return [column.empty] * size if sent.pos is None else [self._clean(tag) for tag in sent.pos]
+            case Kind.INDEX:
+                return [str(place) for place in range(size)]
+            case Kind.CONSTANT:
+                return [self._constant(column)] * size
+            case Kind.LEMMA:
+                return self._lemmas(props)
+            case Kind.SENSE:
+                return self._senses(props)
+            case Kind.CELLS:
+                cells = sent.extra.get(column.key)
+                if not _is_strings(cells, size):
+                    return [column.empty] * size
+                self.held.add(column.key)
+                return [self._clean(cell) for cell in cells]
+
+    def _constant(self, column: Column) -> str:
+        value = self.sent.extra.get(column.key)
+        if not isinstance(value, str):
+            return column.empty
+        self.held.add(column.key)
+        return self._clean(value)
+
+    def _lemmas(self, props: list[Proposition]) -> list[str]:
+        marks = self.layout.predicate is Kind.LEMMA
+        if marks or self.sent.lemmas is None:
+            cells = [NOTHING] * len(self.sent)
+        else:
+            cells = [self._clean(lemma) for lemma in self.sent.lemmas]
+        for prop in props:
+            cells[prop.pred] = self._named(self._lemma(prop), marks)
+        return cells
+
+    def _lemma(self, prop: Proposition) -> str | None:
+        """The predicate's lemma, or the next best: the token's, or the stem of the sense."""
+        if prop.lemma is not None:
+            return prop.lemma
+        if self.sent.lemmas is not None and self.sent.lemmas[prop.pred] != NOTHING:
+            return self.sent.lemmas[prop.pred]
+        return (prop.sense or "").rpartition(".")[0] or None
+
+    def _senses(self, props: list[Proposition]) -> list[str]:
+        cells = [NOTHING] * len(self.sent)
+        for prop in props:
+            cells[prop.pred] = self._named(prop.sense, self.layout.predicate is Kind.SENSE)
+        return cells
+
+    def _join_senses(self, props: list[Proposition], before: list[list[str]]) -> None:
+        """Write 'keep.01' as '01' where the lemma 'keep' stands in the same row."""
+        lemma_place, sense_place = self.layout.find(Kind.LEMMA), self.layout.find(Kind.SENSE)
+        if self.layout.whole_sense or lemma_place is None or sense_place is None:
+            return
+        for pred in (prop.pred for prop in props):
+            lemma, sense = before[lemma_place][pred], before[sense_place][pred]
+            stem, _, number = sense.rpartition(".")
+            if stem == lemma != UNNAMED and number not in ("", NOTHING, UNNAMED):
+                before[sense_place][pred] = number
+
+    def _named(self, value: str | None, marks: bool) -> str:
+        """A cell for a predicate's lemma or sense; where it marks the predicate it must not be '-'."""
+        if value is None:
+            return UNNAMED if marks else NOTHING
+        if value == NOTHING:
+            self.losses.items["names of predicates that are '-'"] += 1
+            return UNNAMED
+        return self._clean(value)
+
+    def _argument_column(self, prop: Proposition) -> list[str]:
+        size = len(self.sent)
+        if not self.layout.bio and (cells := _brackets_of(prop, size)) is not None:
+            return cells
+        phrases = _phrases(prop)
+        keep, write = (
+            (keep_apart, bio_from_phrases) if self.layout.bio else (keep_nested, column_from_phrases)
+        )
+        kept, dropped = keep(phrases)
+        if dropped:
+            kind = "overlapping" if self.layout.bio else "crossing"
+            self.losses.items[f"{kind} spans, left out"] += len(dropped)
+        return write(kept, size)
+
+    def _clean(self, cell: str) -> str:
+        if cell and not _UNWRITABLE.search(cell):
+            return cell
+        self.losses.items["cells with white space or no text, written with '_'"] += 1
+        return _UNWRITABLE.sub(UNNAMED, cell) or UNNAMED
+
+    def _count_losses(self, props: list[Proposition]) -> None:
+        sent, layout = self.sent, self.layout
+        lost = {
+            "tokens": not layout.holds(Kind.TOKENS) and any(token != UNNAMED for token in sent.tokens),
+            "pos": not layout.holds(Kind.POS) and sent.pos is not None,
+            "lemmas": sent.lemmas is not None and not self._holds_lemmas(props),
+            "text": sent.text is not None,
+            "offsets": sent.offsets is not None,
+            "sense": not layout.holds(Kind.SENSE) and any(prop.sense is not None for prop in props),
+            "prob": any(arg.prob is not None for prop in props for arg in prop.args),
+        }
+        other_keys = _keys(sent, props) - self.held - {FORM_KEY, BRACKETS_KEY}
+        self.losses.fields.update([name for name, is_lost in lost.items() if is_lost] + sorted(other_keys))
+
+    def _holds_lemmas(self, props: list[Proposition]) -> bool:
+        lemmas = self.sent.lemmas or ()
+        agree = all(prop.lemma in (None, lemmas[prop.pred]) for prop in props)
+        return agree and self.layout.predicate is not Kind.LEMMA
+
+
+def _keys(sent: Sentence, props: Iterable[Proposition]) -> set[str]:
+    """Every key that the wire format does not know itself."""
+    keys = set(sent.extra)
+    for prop in props:
+        keys.update(prop.extra)
+        for arg in prop.args:
+            keys.update(arg.extra)
+    return keys
+
+
+def _phrases(prop: Proposition) -> list[Phrase]:
+    """V, its pieces and the arguments, as they go into one column."""
+    if any(arg.role == VERB for arg in prop.args):
+        raise DataError(f"predicate {prop.pred} has an argument with the role 'V'; the verb belongs into 'v'")
+    roles = [VERB, *[VERB_PIECE] * len(prop.verb_spans)]
+    verb = [Phrase(role, *span) for role, span in zip(roles, prop.verb_spans, strict=False)]
+    return verb + [Phrase(arg.role, *arg.span) for arg in prop.args]
+
+
+def _with_brackets(prop: Proposition, phrases: list[Phrase], cells: tuple[str, ...]) -> Proposition:
+    """The proposition, with its column where that cannot be made again from `v` and `args`.
+
+    That is so only where V or C-V shares its whole span with another phrase, and which of them is inside
+    matters: the official scorer takes the inner one.
+    """
+    if len({phrase[1:] for phrase in phrases}) == len(phrases):
+        return prop
+    if column_from_phrases(_phrases(prop), len(cells)) == list(cells):
+        return prop
+    return Proposition(
+        prop.pred, prop.args, prop.lemma, prop.sense, prop.v, extra={**prop.extra, BRACKETS_KEY: list(cells)}
+    )
+
+
+def _brackets_of(prop: Proposition, size: int) -> list[str] | None:
+    """The column that came with the proposition, if it still says the same as `v` and `args`."""
+    cells = prop.extra.get(BRACKETS_KEY)
+    if not _is_strings(cells, size):
+        return None
+    try:
+        v, args = proposition_parts(phrases_from_column(cells))
+    except TagError:
+        return None
+    same = v == prop.verb_spans and args == tuple(Argument(arg.role, arg.span) for arg in prop.args)
+    return list(cells) if same else None
+
+
+def _is_strings(value: object, size: int) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and len(value) == size and all(isinstance(item, str) for item in value)
+
+
+def _unless_empty(cells: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    return None if cells is None or all(cell == NOTHING for cell in cells) else cells
+
+
+def _begin_document(document: str, part: str) -> str:
+    return f"#begin document ({document}); part {part.zfill(3)}"
+
+
+def _columns(count: int) -> str:
+    return f"{count} column{'s' * (count != 1)}"

@@ -1,0 +1,78 @@
+"""Which format is this? By the file's name where that is clear, else by the first sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from spansrl.formats.conll import Block, split_blocks
+from spansrl.formats.files import Line, plain_name
+
+_NAMES = (
+    (re.compile(r"\.(jsonl|ndjson)$"), "jsonl"),
+    (re.compile(r"\.props$"), "conll05-props"),
+    (re.compile(r"[._](gold_)?skel$"), "skel"),
+    (re.compile(r"\.bio$"), "bio"),
+    (re.compile(r"\.conll(20)?05$"), "conll05"),
+    (re.compile(r"\.conll(20)?12$"), "conll12"),
+)
+# What a file called like this holds is for its content to say; a file to be written gets this format.
+_LOOSE_NAMES = ((re.compile(r"[._](gold|auto)_conll$"), "conll12"),)
+
+_BRACKET_CELL = re.compile(r"(\([^\s()*]+)*\*\)*")
+_BIO_CELL = re.compile(r"O|[BI]-.+")
+_JSON_OBJECT = re.compile(r"\s*\{\s*(\"|\}|$)")
+# Columns before those of the arguments -> format.
+_BY_FIXED_COLUMNS = {1: "conll05-props", 2: "conll05-words", 3: "bio", 5: "conll05-test", 6: "conll05-train"}
+_SKEL_COLUMNS = 8
+
+
+def format_of_name(path: str | Path, *, loosely: bool = False) -> str | None:
+    """The format that the name stands for; `loosely` also for names used for more than one."""
+    name = plain_name(path)
+    table = _NAMES + _LOOSE_NAMES if loosely else _NAMES
+    return next((format for pattern, format in table if pattern.search(name)), None)
+
+
+def format_of_content(lines: Iterable[Line]) -> str | None:
+    """The format that the first sentence is in."""
+    lines = list(lines)
+    first = next((line.text for line in lines if line.text.strip()), "")
+    if _JSON_OBJECT.match(first):
+        return "jsonl"
+    if first.startswith("#begin document"):
+        return "conll12"
+    block = next(split_blocks(lines, marker_lines=True), None)
+    return None if block is None else _format_of_block(block)
+
+
+def conll05_form(lines: Iterable[Line]) -> str:
+    """Which form of CoNLL-2005 the first sentence is in; the train form where that cannot be told."""
+    block = next(split_blocks(lines), None)
+    form = None if block is None else _BY_FIXED_COLUMNS.get(_fixed_columns(block))
+    return form if form is not None and form != "bio" else "conll05-train"
+
+
+def _format_of_block(block: Block) -> str | None:
+    width = min(map(len, block.rows))
+    fixed = _fixed_columns(block)
+    counts_tokens = width > 2 and all(row[2] == str(place) for place, row in enumerate(block.rows))
+    if counts_tokens and width >= _SKEL_COLUMNS:
+        return "skel" if fixed == _SKEL_COLUMNS else "conll12"
+    if width > 3 and all(_BIO_CELL.fullmatch(cell) for row in block.rows for cell in row[3:]):
+        return "bio"
+    return _BY_FIXED_COLUMNS.get(fixed)
+
+
+def _fixed_columns(block: Block) -> int:
+    """The number of columns before those that hold brackets to the end of the row.
+
+    Most cells decide, so that one wrong cell is reported as what it is, in the format that the file is in.
+    """
+    width = min(map(len, block.rows))
+    for place in reversed(range(width)):
+        brackets = sum(_BRACKET_CELL.fullmatch(row[place]) is not None for row in block.rows)
+        if 2 * brackets <= len(block.rows):
+            return place + 1
+    return 0
