@@ -1,0 +1,128 @@
+"""How long decoding takes, in microseconds a predicate, with a table as output.
+
+    python benchmarks/decoding.py [--repeat 20]
+
+*trained* scores are made so that each predicate has about four candidates, as a trained model has on EWT: a
+few planted arguments, some with rivals whose boundary is off by one, over noise that stays below Null.
+*untrained* scores are noise, so that most spans are candidates: the worst case.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from spansrl.decode import Method, SpanScores, bio_transitions, decode, log_partition, viterbi
+
+CORE = [f"ARG{k}" for k in range(6)]
+
+
+def roles_of(count: int) -> list[str]:
+    """Role names: six core roles, adjuncts for the rest."""
+    return CORE + [f"ARGM-{k}" for k in range(count - len(CORE))]
+
+
+def with_log_z(start: np.ndarray, end: np.ndarray, pred: np.ndarray) -> SpanScores:
+    """Full-length scores in single precision, as a network gives them."""
+    lengths = np.full(len(pred), start.shape[1])
+    start, end = start.astype(np.float32), end.astype(np.float32)
+    return SpanScores(start, end, log_partition(start, end, lengths), lengths, pred)
+
+
+def untrained(rng: np.random.Generator, N: int, T: int, R: int) -> SpanScores:
+    """Noise: nearly every span of every role may beat Null."""
+    start, end = rng.normal(size=(2, N, T, R))
+    return with_log_z(start, end, rng.integers(T, size=N))
+
+
+def trained(rng: np.random.Generator, N: int, T: int, R: int) -> SpanScores:
+    """Null far above the noise, with about two arguments a predicate planted above Null, and their rivals."""
+    start, end = rng.normal(size=(2, N, T, R))
+    pred = rng.integers(T, size=N)
+    start[np.arange(N), pred] += 8
+    end[np.arange(N), pred] += 8
+    for n in range(N):
+        for role in rng.choice(R, p=_role_frequencies(R), size=rng.integers(1, 4), replace=False):
+            begin, stop = (0, pred[n]) if rng.random() * T < pred[n] else (pred[n] + 1, T)
+            first, last = sorted(rng.integers(begin, stop, size=2))
+            start[n, first, role] += 9
+            end[n, last, role] += 9
+            if rng.random() < 0.4:
+                end[n, max(last - 1, begin), role] += 8
+    return with_log_z(start, end, pred)
+
+
+def _role_frequencies(R: int) -> np.ndarray:
+    frequency = 1 / np.arange(1, R + 1)
+    return frequency / frequency.sum()
+
+
+def candidates(scores: SpanScores) -> float:
+    """Candidates a predicate, counted one by one."""
+    total = 0
+    for start, end, length, p in zip(scores.start, scores.end, scores.lengths, scores.pred, strict=True):
+        above = (start[:, None] + end[None] > start[p] + end[p]).any(axis=2, keepdims=False)
+        i, j = np.nonzero(above)
+        keep = (i <= j) & (j < length) & ~((i <= p) & (p <= j))
+        total += int((start[i[keep]] + end[j[keep]] > start[p] + end[p]).sum())
+    return total / len(scores.pred)
+
+
+def seconds(run: Callable[[], object], repeat: int) -> float:
+    """The shortest of `repeat` runs, after one to warm up."""
+    run()
+    times = []
+    for _ in range(repeat):
+        begun = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - begun)
+    return min(times)
+
+
+def time_spans(name: str, scores: SpanScores, repeat: int) -> None:
+    """One line a decoder."""
+    N, T, R = scores.start.shape
+    roles = roles_of(R)
+    per_pred = f"{candidates(scores):.1f}"
+    methods: tuple[Method, ...] = ("argmax", "greedy", "exact")
+    for method in methods:
+        taken = seconds(lambda method=method: decode(scores, roles, method=method), repeat)  # type: ignore[misc]
+        args = sum(map(len, decode(scores, roles, method=method))) / N
+        print(f"{name:10} {method:8} {N:4} {T:4} {R:4} {per_pred:>12} {args:6.1f} {taken / N * 1e6:14.1f}")
+
+
+def time_viterbi(rng: np.random.Generator, N: int, T: int, R: int, repeat: int) -> None:
+    """Free and BIO-constrained transitions over 2R + 1 tags."""
+    tags = ["O"] + [f"{prefix}-{role}" for role in roles_of(R) for prefix in "BI"]
+    K = len(tags)
+    emissions = rng.normal(size=(N, T, K)).astype(np.float32)
+    transitions = rng.normal(size=(K, K)).astype(np.float32)
+    first = np.zeros(K, dtype=np.float32)
+    allowed, _ = bio_transitions(tags)
+    constrained = np.where(allowed, transitions, np.float32(-np.inf))
+    for name, matrix in {"free": transitions, "BIO": constrained}.items():
+        taken = seconds(lambda m=matrix: viterbi(emissions, m, first, lengths=np.full(N, T)), repeat)  # type: ignore[misc]
+        print(f"{name:10} {'viterbi':8} {N:4} {T:4} {R:4} {'':>12} {'':6} {taken / N * 1e6:14.1f}")
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--repeat", type=int, default=20, help="runs of which the shortest counts")
+    repeat = parser.parse_args().repeat
+    rng = np.random.default_rng(0)
+    columns = ("scores", "decoder", "N", "T", "R", "candidates", "args", "µs/predicate")
+    print("{:10} {:8} {:>4} {:>4} {:>4} {:>12} {:>6} {:>14}".format(*columns))
+    time_spans("trained", trained(rng, 64, 25, 58), repeat)
+    time_spans("untrained", untrained(rng, 64, 25, 58), 1)
+    time_spans("untrained", untrained(rng, 4, 500, 59), 1)
+    time_viterbi(rng, 64, 25, 58, max(1, repeat // 5))
+    print(f"peak memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()
