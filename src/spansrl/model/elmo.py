@@ -9,7 +9,7 @@ weights stay in the user's files, they are neither trained nor part of `state_di
     layers = elmo(ids, lengths)                                       # (3, 2, 3, 1024)
 
 The files are those of bilm-tf and AllenNLP: matrices stand as in TensorFlow (inputs × outputs), an LSTM's
-gates come in the order input, new memory, forget, output, and the forget gate's constant 1 is not in the bias.
+gates come in the order input, new memory, forget, output; the forget gate's constant 1 is not in the bias.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -128,15 +129,14 @@ class _OptionsFile:
 
     def count(self, key: str, *, default: int | None = None) -> int:
         value = self._get(key, default)
-        if type(value) is not int or value < (1 if default is None else default):
-            raise self._refuse(key, value, "a positive integer")
+        least = 1 if default is None else default
+        if type(value) is not int or value < least:
+            raise self._refuse(key, value, f"an integer, {least} or more")
         return value
 
     def limit(self, key: str) -> float:
         """A positive number; infinity where there is none."""
         value = self._get(key, math.inf)
-        if value is None:
-            return math.inf
         if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
             raise self._refuse(key, value, "a positive number or null")
         return float(value)
@@ -154,15 +154,13 @@ class _OptionsFile:
         return tuple((width, count) for width, count in value)
 
     def _get(self, key: str, default: Any) -> Any:
+        """The value; where there is a default, it stands for a missing key and for null."""
         value = self._values
         for part in key.split("."):
-            if isinstance(value, dict) and part in value:
-                value = value[part]
-            elif default is not None:
-                return default
-            else:
-                raise ModelError(f"{self._path}: the option '{key}' is missing; is this ELMo's options file?")
-        return value
+            value = value.get(part) if isinstance(value, dict) else None
+        if value is None and default is None:
+            raise ModelError(f"{self._path}: the option '{key}' is missing; is this ELMo's options file?")
+        return default if value is None else value
 
     def _refuse(self, key: str, value: Any, expected: str) -> ModelError:
         return ModelError(f"{self._path}: the option '{key}' is {value!r}; expected {expected}")
@@ -372,7 +370,7 @@ class Elmo(nn.Module):
         self.width = 2 * options.projection
         self._skip_connections = options.skip_connections
         self.char_cnn = _CharCnn(options, weights)
-        self.directions = nn.ModuleList(
+        self.forward_lstms, self.backward_lstms = (
             nn.ModuleList(
                 _ProjectedLstm(options, weights, f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell")
                 for layer in range(options.n_layers)
@@ -402,8 +400,8 @@ class Elmo(nn.Module):
         words = self._embed_words(ids, mask)  # (B, T + 2, P)
         order = _reversed_within(mask)[..., None].expand_as(words)  # (B, T + 2, P)
         before = self._states if carry_state and self._states else [[], []]
-        left, left_states = self._read(0, words, mask, before[0])
-        right, right_states = self._read(1, words.gather(1, order), mask, before[1])
+        left, left_states = self._read(self.forward_lstms, words, mask, before[0])
+        right, right_states = self._read(self.backward_lstms, words.gather(1, order), mask, before[1])
         if carry_state:
             self._states = [left_states, right_states]
         pairs = zip(left, (layer.gather(1, order) for layer in right), strict=True)
@@ -431,12 +429,10 @@ class Elmo(nn.Module):
         return words
 
     def _read(
-        self, direction: int, words: Tensor, mask: Tensor, states: list[_State]
+        self, lstms: nn.ModuleList, words: Tensor, mask: Tensor, states: list[_State]
     ) -> tuple[list[Tensor], list[_State]]:
         """One direction's layers, the words first, and its LSTMs' states at the end."""
         layers, after = [words], []
-        lstms = self.directions[direction]
-        assert isinstance(lstms, nn.ModuleList)
         for k, lstm in enumerate(lstms):
             output, state = lstm(layers[-1], mask, states[k] if states else None)
             layers.append(output + layers[-1] if self._skip_connections and k > 0 else output)
@@ -485,27 +481,34 @@ class Precomputed:
     @property
     def n_layers(self) -> int:
         """The number of layers of each sentence."""
-        return int(self._read(0).shape[0])
+        return self._layers_and_width[0]
 
     @property
     def width(self) -> int:
         """The width of each token's vectors."""
-        return int(self._read(0).shape[2])
+        return self._layers_and_width[1]
 
     def layers(self, index: int, n_tokens: int) -> NDArray[np.float32]:
         """The layers (L, T, D) of a sentence of `n_tokens` tokens; (T, D) in the file is one layer."""
-        layers = self._read(index)
-        if layers.shape[1] != n_tokens:
+        data = self._dataset(index)
+        shape = (self.n_layers, n_tokens, self.width)
+        if data.shape != shape[-data.ndim :] or (data.ndim == 2 and self.n_layers != 1):
             raise self._refuse(
-                f"sentence {index} has vectors for {layers.shape[1]} tokens, the data has {n_tokens}"
+                f"sentence {index} has vectors of shape {data.shape}, the {n_tokens} tokens of the data"
+                f" need {shape}; was the file made from this data?"
             )
-        return layers
+        return np.asarray(data, dtype=np.float32).reshape(shape)
 
     def close(self) -> None:
         """Close the file; the next access opens it again."""
         if self._opened is not None:
             self._opened.close()
         self._opened = None
+
+    @cached_property
+    def _layers_and_width(self) -> tuple[int, int]:
+        shape = self._dataset(0).shape
+        return (1 if len(shape) == 2 else shape[0]), shape[-1]
 
     @property
     def _file(self) -> Any:
@@ -516,19 +519,19 @@ class Precomputed:
                 raise self._refuse(f"cannot be read as HDF5 ({error})") from error
         return self._opened
 
-    def _read(self, index: int) -> NDArray[np.float32]:
+    def _dataset(self, index: int) -> Any:
         data = self._file.get(str(index))
         if not hasattr(data, "shape"):
             raise self._refuse(
-                f"there are no vectors for sentence {index}; the file has {len(self)} sentences"
+                f"there are no vectors for sentence {index}, only for {len(self)} sentences;"
+                " was the file made from this data?"
             )
-        if len(data.shape) not in (2, 3):
+        if data.ndim not in (2, 3):
             raise self._refuse(f"sentence {index} has shape {data.shape}, expected (layers, tokens, width)")
-        layers = np.asarray(data, dtype=np.float32)
-        return layers if layers.ndim == 3 else layers[None]
+        return data
 
     def _refuse(self, message: str) -> FormatError:
-        return FormatError(f"{message}; was it made from this data?", path=str(self._path))
+        return FormatError(message, path=str(self._path))
 
 
 def read_precomputed(path: Path) -> Precomputed:

@@ -1,0 +1,194 @@
+"""Model directories and training state: safetensors and JSON, written whole or not at all, never pickle.
+
+A model directory holds `config.json` (format, settings, roles, provenance), `weights.safetensors`, and in `embedder/`
+what the embedder needs besides its parameters. The state of a run is one file, so that it is replaced in one go.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor, nn
+
+from spansrl.config import Config, config_from_dict
+from spansrl.errors import ConfigError, ModelError, SpansrlError
+from spansrl.model.embed import load_embedder
+from spansrl.model.network import Network
+from spansrl.training import Position
+
+FORMAT = 1  # of a model directory; raised when older code could not read it
+WEIGHTS = "weights.safetensors"
+STATE = "state.safetensors"
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace a file in one go; on a full disk the old file stays as it is."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with partial.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except OSError as error:
+        raise SpansrlError(
+            f"{path}: could not be saved ({error.strerror}); what was saved before is untouched: "
+            "free some space, then go on with --resume"
+        ) from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Replace a JSON file in one go."""
+    write_bytes(path, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def read_json(path: Path) -> Any:
+    """A JSON file's content; a missing or broken file is a ModelError."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror}; is this a model directory?") from error
+    except ValueError as error:
+        raise ModelError(f"{path}: not JSON: {error}") from error
+
+
+def save_description(directory: Path, network: Network, provenance: Mapping[str, Any]) -> None:
+    """Everything of a model but its weights: done once, before training."""
+    files = directory / "embedder"
+    files.mkdir(parents=True, exist_ok=True)
+    network.embedder.save_files(files)
+    write_json(
+        directory / "config.json",
+        {
+            "format": FORMAT,
+            "kind": "network",
+            "config": network.config.to_dict(),
+            "roles": list(network.roles.items),
+            "provenance": dict(provenance),
+        },
+    )
+
+
+def save_weights(directory: Path, module: nn.Module) -> None:
+    """The trained parameters (frozen encoders are in `embedder/`)."""
+    write_bytes(directory / WEIGHTS, safetensors.torch.save(trained_tensors(module)))
+
+
+def trained_tensors(module: nn.Module) -> dict[str, Tensor]:
+    """All parameters and persistent buffers, contiguous and on the CPU."""
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}
+
+
+def load_network(directory: Path, device: str = "cpu") -> Network:
+    """A trained network, in eval mode."""
+    description = read_description(directory, kind="network")
+    config = description_config(description, directory)
+    embedder = load_embedder(config.embedder, directory / "embedder")
+    network = Network(config, description["roles"], embedder)
+    load_weights(directory / WEIGHTS, network)
+    return network.to(device).eval()
+
+
+def read_description(directory: Path, *, kind: str | None = None) -> dict[str, Any]:
+    """The validated content of a model directory's config.json."""
+    path = directory / "config.json"
+    if not directory.is_dir():
+        raise ModelError(f"{directory}: no such model directory")
+    content = read_json(path)
+    if not isinstance(content, dict) or "format" not in content:
+        raise ModelError(f"{path}: not the description of a spansrl model ('format' is missing)")
+    if content["format"] != FORMAT:
+        raise ModelError(f"{path}: format {content['format']!r} is not known to this version, which reads {FORMAT}")
+    known = {"format", "kind", "config", "roles", "provenance", "experts"}
+    if unknown := sorted(set(content) - known):
+        raise ModelError(f"{path}: unknown entries: {', '.join(unknown)}")
+    roles = content.get("roles")
+    if not isinstance(roles, list) or not roles or not all(isinstance(role, str) and role for role in roles):
+        raise ModelError(f"{path}: 'roles' must be a list of names")
+    if len(set(roles)) != len(roles):
+        raise ModelError(f"{path}: 'roles' names a role twice")
+    if kind is not None and content.get("kind") != kind:
+        raise ModelError(f"{path}: 'kind' is {content.get('kind')!r}, expected {kind!r}")
+    return content
+
+
+def description_config(description: Mapping[str, Any], directory: Path) -> Config:
+    """The settings in a description."""
+    config = description.get("config")
+    if not isinstance(config, dict):
+        raise ModelError(f"{directory / 'config.json'}: 'config' must be an object")
+    try:
+        return config_from_dict(config)
+    except ConfigError as error:
+        raise ModelError(f"{directory / 'config.json'}: {error}") from error
+
+
+def load_weights(path: Path, module: nn.Module) -> None:
+    """Fill a module with the tensors of a file; names and shapes must be exactly its own."""
+    tensors = _load_tensors(path)
+    own = module.state_dict()
+    if missing := sorted(set(own) - set(tensors)):
+        raise ModelError(f"{path}: {len(missing)} tensors are missing, among them {missing[0]!r}")
+    if foreign := sorted(set(tensors) - set(own)):
+        raise ModelError(f"{path}: {len(foreign)} tensors do not belong to this model, among them {foreign[0]!r}")
+    for name, tensor in tensors.items():
+        if tensor.shape != own[name].shape:
+            raise ModelError(f"{path}: {name!r} has shape {tuple(tensor.shape)}, expected {tuple(own[name].shape)}")
+    module.load_state_dict(tensors)
+
+
+def _load_tensors(path: Path) -> dict[str, Tensor]:
+    try:
+        return safetensors.torch.load_file(path)
+    except FileNotFoundError as error:
+        raise ModelError(f"{path}: no weights there; has training written a model yet?") from error
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"{path}: damaged or unreadable: {error}") from error
+
+
+def save_state(
+    path: Path, module: nn.Module, optimizer: torch.optim.Optimizer, position: Position, extra: Mapping[str, Any]
+) -> None:
+    """All that resuming needs, in one file: weights, Adam's moments, random state, position."""
+    tensors = {f"weights.{name}": tensor for name, tensor in trained_tensors(module).items()}
+    for name, parameter in module.named_parameters():
+        for key, value in optimizer.state.get(parameter, {}).items():
+            tensors[f"optimizer.{name}.{key}"] = value.detach().cpu().contiguous()
+    tensors["random.cpu"] = torch.get_rng_state()
+    if torch.cuda.is_available():
+        tensors["random.cuda"] = torch.cuda.get_rng_state()
+    # One metadata entry only: their order in the file is not defined, and the file should depend on its content alone.
+    facts = json.dumps({"position": asdict(position), **extra})
+    write_bytes(path, safetensors.torch.save(tensors, metadata={"state": facts}))
+
+
+def load_state(path: Path, module: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[Position, dict[str, Any]]:
+    """Put module, optimiser and random state back; returns the position and what was saved along with it."""
+    tensors = _load_tensors(path)
+    with safe_open(path, framework="pt") as file:
+        facts = json.loads((file.metadata() or {}).get("state", "{}"))
+    try:
+        position = Position(**facts.pop("position"))
+        module.load_state_dict({name: tensors[f"weights.{name}"] for name in module.state_dict()})
+        for name, parameter in module.named_parameters():
+            prefix = f"optimizer.{name}."
+            state = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
+            if state:
+                optimizer.state[parameter] = {key: value.to(parameter.device) for key, value in state.items()}
+        torch.set_rng_state(tensors["random.cpu"])
+        if "random.cuda" in tensors and torch.cuda.is_available():
+            torch.cuda.set_rng_state(tensors["random.cuda"])
+    except (KeyError, TypeError, RuntimeError) as error:
+        raise ModelError(f"{path}: this state does not belong to the run's model: {error}") from error
+    return position, facts
+

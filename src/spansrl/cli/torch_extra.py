@@ -1,0 +1,25 @@
+"""What commands that need torch check before they import it."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from spansrl.errors import ConfigError, MissingExtraError
+
+
+def require_torch(what: str) -> None:
+    """Raise the install line where the extra is missing."""
+    if any(find_spec(name) is None for name in ("torch", "safetensors", "transformers", "h5py")):
+        raise MissingExtraError(what, "train")
+
+
+def use_device(name: str) -> str:
+    """The device's name, if torch can compute there."""
+    import torch
+
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise ConfigError(f"--device {name}: not usable here ({reason}); try --device cpu") from error
+    return name

@@ -1,0 +1,214 @@
+"""Settings of a model and its training: one dataclass a concern, read strictly from TOML.
+
+The defaults are the paper's (Table 8 and Appendix C): a config file only says what differs. An unknown key, a value
+of the wrong type and settings that do not fit together are errors that name the setting as it is typed.
+
+    config = load_config(Path("configs/ewt-minilm-span.toml"), ["training.seed=2", "output.kind=crf"])
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_type_hints
+
+from spansrl.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderConfig:
+    """Where token vectors come from."""
+
+    kind: str = "words"  # words (trained from scratch) | vectors (text file, frozen) | elmo | transformer
+    path: str = ""  # vectors: the file; elmo: directory with options.json and weights.hdf5; transformer: directory
+    width: int = 50  # words: size of a vector
+    min_count: int = 2  # words: rarer training words share the unknown vector
+    words_path: str = ""  # vectors: SENNA's word list, where words and numbers are two files
+    precomputed: str = ""  # elmo: directory with train.hdf5, dev.hdf5, … keyed by sentence index
+    finetune: bool = False  # transformer: train it too, instead of mixing its frozen layers
+    pooling: str = "mean"  # transformer: a token is the mean of its word pieces, or the first of them
+    dropout: float = 0.0  # on the token vectors (the paper: 0.5 for ELMo)
+
+    def __post_init__(self) -> None:
+        _one_of("embedder.kind", self.kind, ("words", "vectors", "elmo", "transformer"))
+        _one_of("embedder.pooling", self.pooling, ("mean", "first"))
+        _in_range("embedder.dropout", self.dropout, 0.0, 0.95)
+        _at_least("embedder.width", self.width, 1)
+        _at_least("embedder.min_count", self.min_count, 1)
+        if self.kind in ("vectors", "transformer") and not self.path:
+            raise ConfigError(f"embedder.kind = {self.kind!r} needs embedder.path; set it in the config or with --set")
+        if self.kind == "elmo" and not (self.path or self.precomputed):
+            raise ConfigError("embedder.kind = 'elmo' needs embedder.path or embedder.precomputed")
+        if self.finetune and self.kind != "transformer":
+            raise ConfigError(f"embedder.finetune is for transformers; embedder.kind is {self.kind!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderConfig:
+    """What stands between token vectors and scores, and how it learns which predicate is meant."""
+
+    kind: str = "bilstm"  # bilstm (interleaved, Appendix B) | none
+    predicate: str = "input"  # input: marked at the input, one pass a predicate | after: one pass a sentence
+    layers: int = 4  # bilstm: one-directional LSTMs, odd ones left to right, even ones right to left
+    width: int = 300  # bilstm: hidden units; after: width of the head too
+    mark_width: int = 50  # input: size of the predicate mark's vector
+    dropout: float = 0.1  # on the input of every LSTM, and inside the head of `after`
+    max_distance: int = 32  # after: distances to the predicate beyond this share a vector
+
+    def __post_init__(self) -> None:
+        _one_of("encoder.kind", self.kind, ("bilstm", "none"))
+        _one_of("encoder.predicate", self.predicate, ("input", "after"))
+        _in_range("encoder.dropout", self.dropout, 0.0, 0.95)
+        for name in ("layers", "width", "mark_width", "max_distance"):
+            _at_least(f"encoder.{name}", getattr(self, name), 1)
+        if self.kind == "none" and self.predicate == "input":
+            raise ConfigError(
+                "encoder.kind = 'none' cannot mark the predicate at its input; set encoder.predicate = 'after'"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class OutputConfig:
+    """What is predicted and how it is decoded."""
+
+    kind: str = "span"  # span (selection, exact softmax over all spans) | crf (BIO tags)
+    span_end: str = "last"  # span: the end is read at the last token (the paper) or at the next (the authors' code)
+    transitions: str = "free"  # crf: free (the authors' code) | bio (I-X only after B-X or I-X)
+    decoder: str = "greedy"  # span: greedy | argmax | exact; crf always uses Viterbi
+    order: str = "prob"  # greedy: sort by log P (Eq. 2) or by the raw score F (the authors' code)
+
+    def __post_init__(self) -> None:
+        _one_of("output.kind", self.kind, ("span", "crf"))
+        _one_of("output.span_end", self.span_end, ("last", "next"))
+        _one_of("output.transitions", self.transitions, ("free", "bio"))
+        _one_of("output.decoder", self.decoder, ("greedy", "argmax", "exact"))
+        _one_of("output.order", self.order, ("prob", "raw"))
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingConfig:
+    """How the parameters are found."""
+
+    epochs: int = 100
+    batch_size: int = 32  # propositions; sentences with encoder.predicate = "after"
+    rate: float = 1e-3  # Adam's learning rate
+    embedder_rate: float = 0.0  # of a fine-tuned transformer; 0: the same as rate
+    schedule: str = "halve"  # halve: every 25 epochs after 50 (the paper) | linear: constant, then linearly to 0
+    hold: float = 0.5  # linear: share of the steps before the rate falls
+    warmup: float = 0.0  # share of the steps in which the rate rises from 0
+    l2: float = 1e-4  # λ of λ/2·‖θ‖², coupled as in Adam (not AdamW)
+    clip: float = 0.0  # largest norm of the gradient; 0: no limit
+    max_tokens: int = 0  # training leaves out longer sentences; 0: no limit
+    seed: int = 1
+    save_minutes: float = 5.0  # resumable state is saved this often, and after every epoch
+
+    def __post_init__(self) -> None:
+        _one_of("training.schedule", self.schedule, ("halve", "linear"))
+        for name in ("epochs", "batch_size"):
+            _at_least(f"training.{name}", getattr(self, name), 1)
+        for name in ("rate", "embedder_rate", "l2", "clip", "save_minutes", "max_tokens", "seed"):
+            _at_least(f"training.{name}", getattr(self, name), 0)
+        for name in ("hold", "warmup"):
+            _in_range(f"training.{name}", getattr(self, name), 0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A whole model with its training."""
+
+    embedder: EmbedderConfig = field(default_factory=EmbedderConfig)
+    encoder: EncoderConfig = field(default_factory=EncoderConfig)
+    output: OutputConfig = field(default_factory=OutputConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Plain sections of plain values, as in the TOML file."""
+        return asdict(self)
+
+
+SECTIONS: dict[str, type] = {
+    "embedder": EmbedderConfig,
+    "encoder": EncoderConfig,
+    "output": OutputConfig,
+    "training": TrainingConfig,
+}
+
+
+def load_config(path: Path, overrides: Iterable[str] = ()) -> Config:
+    """The config in a TOML file, with `section.key=value` overrides applied."""
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot read the config: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not a TOML file: {error}") from error
+    for override in overrides:
+        _apply_override(raw, override)
+    return config_from_dict(raw, where=str(path))
+
+
+def config_from_dict(raw: Mapping[str, Any], *, where: str = "config") -> Config:
+    """A config from plain sections; unknown sections and keys are errors."""
+    sections = {}
+    for name, values in raw.items():
+        if name not in SECTIONS:
+            raise ConfigError(f"{where}: unknown section [{name}]; there are {', '.join(SECTIONS)}")
+        if not isinstance(values, Mapping):
+            raise ConfigError(f"{where}: {name!r} must be a section [{name}], not a single value")
+        sections[name] = _section(SECTIONS[name], name, values, where)
+    return Config(**sections)
+
+
+def _section(kind: type, name: str, values: Mapping[str, Any], where: str) -> Any:
+    hints = get_type_hints(kind)
+    known = [item.name for item in fields(kind)]
+    checked = {}
+    for key, value in values.items():
+        if key not in known:
+            raise ConfigError(f"{where}: unknown setting {name}.{key}; [{name}] has {', '.join(known)}")
+        checked[key] = _typed(f"{name}.{key}", value, hints[key])
+    return kind(**checked)
+
+
+def _typed(name: str, value: Any, hint: Any) -> Any:
+    wanted: tuple[type, ...] = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    if float in wanted and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type(value) not in wanted:
+        names = " or ".join(kind.__name__ for kind in wanted)
+        raise ConfigError(f"{name} must be of type {names}, found {value!r}")
+    return value
+
+
+def _apply_override(raw: dict[str, Any], override: str) -> None:
+    """Set section.key=value in the raw config; the value is read as TOML and, failing that, taken as a string."""
+    name, equals, text = override.partition("=")
+    section, dot, key = name.strip().partition(".")
+    if not equals or not dot or not section or not key:
+        raise ConfigError(f"--set {override!r}: expected section.key=value, for example --set training.seed=2")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()
+    target = raw.setdefault(section, {})
+    if not isinstance(target, dict):
+        raise ConfigError(f"--set {override!r}: {section!r} is not a section of the config")
+    target[key] = value
+
+
+def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ConfigError(f"{name} must be one of {', '.join(choices)}; found {value!r}")
+
+
+def _in_range(name: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise ConfigError(f"{name} must lie between {low} and {high}; found {value}")
+
+
+def _at_least(name: str, value: float, low: float) -> None:
+    if not value >= low:
+        raise ConfigError(f"{name} must be at least {low}; found {value}")

@@ -1,0 +1,153 @@
+"""A corpus as flat arrays, and batches of propositions cut from it.
+
+Everything per token or per argument happens once, in `Corpus.of`; making a batch is indexing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from spansrl.model.ragged import IntArray, offsets_of
+from spansrl.structures import Sentence
+from spansrl.vocab import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """Gold arguments of a batch, flat: K labelled spans, ends inclusive."""
+
+    prop: Tensor  # (K,) which of the batch's N propositions
+    role: Tensor  # (K,)
+    first: Tensor  # (K,)
+    last: Tensor  # (K,)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """S sentences with N propositions; T is the longest sentence's length."""
+
+    rows: IntArray  # (S,) the sentences' places in the corpus: what the embedder is asked for
+    lengths: Tensor  # (N,) tokens of each proposition's sentence
+    sentence_lengths: Tensor  # (S,)
+    sentence: Tensor  # (N,) which of the S sentences
+    pred: Tensor  # (N,)
+    gold: Gold
+
+    @property
+    def n_props(self) -> int:
+        """N"""
+        return len(self.pred)
+
+    def mask(self) -> Tensor:
+        """(N, T) true at tokens, false at padding."""
+        longest = int(self.sentence_lengths.max())
+        return torch.arange(longest, device=self.lengths.device) < self.lengths[:, None]
+
+    def to(self, device: torch.device) -> Batch:
+        """The same batch on a device (the sentences' places stay in NumPy)."""
+        gold = Gold(
+            *(part.to(device) for part in (self.gold.prop, self.gold.role, self.gold.first, self.gold.last))
+        )
+        return Batch(
+            rows=self.rows,
+            lengths=self.lengths.to(device),
+            sentence_lengths=self.sentence_lengths.to(device),
+            sentence=self.sentence.to(device),
+            pred=self.pred.to(device),
+            gold=gold,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Sentences as arrays: P propositions, their predicates and their gold arguments."""
+
+    tokens: tuple[tuple[str, ...], ...]  # S sentences
+    lengths: IntArray  # (S,)
+    prop_offsets: IntArray  # (S + 1,) propositions of sentence s
+    prop_sentence: IntArray  # (P,)
+    prop_pred: IntArray  # (P,)
+    arg_offsets: IntArray  # (P + 1,) arguments of proposition p
+    args: IntArray  # (A, 3) role, first token, last token
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sentence], roles: Vocabulary) -> Corpus:
+        """The sentences as arrays; arguments whose role the vocabulary lacks are left out (they cannot be learnt)."""
+        props = [(s, prop) for s, sent in enumerate(sentences) for prop in sent.props]
+        known = [[arg for arg in prop.args if arg.role in roles.index] for _, prop in props]
+        flat = [(roles.index[arg.role], arg.start, arg.end - 1) for args in known for arg in args]
+        return cls(
+            tokens=tuple(sent.tokens for sent in sentences),
+            lengths=np.array([len(sent) for sent in sentences], dtype=np.int64),
+            prop_offsets=offsets_of([len(sent.props) for sent in sentences]),
+            prop_sentence=np.array([s for s, _ in props], dtype=np.int64),
+            prop_pred=np.array([prop.pred for _, prop in props], dtype=np.int64),
+            arg_offsets=offsets_of([len(args) for args in known]),
+            args=np.array(flat, dtype=np.int64).reshape(-1, 3),
+        )
+
+    @property
+    def n_props(self) -> int:
+        """P"""
+        return len(self.prop_pred)
+
+    def batch(self, props: IntArray) -> Batch:
+        """The given propositions with the sentences they stand in, each sentence once."""
+        rows, sentence = np.unique(self.prop_sentence[props], return_inverse=True)
+        first, after = self.arg_offsets[props], self.arg_offsets[props + 1]
+        counts = after - first
+        ends = np.cumsum(counts)
+        within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
+        gold = torch.from_numpy(self.args[np.repeat(first, counts) + within])  # (K, 3)
+        return Batch(
+            rows=rows,
+            lengths=torch.from_numpy(self.lengths[self.prop_sentence[props]]),
+            sentence_lengths=torch.from_numpy(self.lengths[rows]),
+            sentence=torch.from_numpy(sentence.astype(np.int64)),
+            pred=torch.from_numpy(self.prop_pred[props]),
+            gold=Gold(
+                prop=torch.from_numpy(np.repeat(np.arange(len(props)), counts)),
+                role=gold[:, 0],
+                first=gold[:, 1],
+                last=gold[:, 2],
+            ),
+        )
+
+    def whole(self) -> Batch:
+        """Every proposition, in order."""
+        return self.batch(np.arange(self.n_props))
+
+    def epoch(
+        self, batch_size: int, *, seed: int, epoch: int, by_sentence: bool, skip: int = 0
+    ) -> Iterator[Batch]:
+        """Batches of one epoch, similar lengths together, in an order that only seed and epoch decide."""
+        order = np.random.default_rng([seed, epoch])
+        for props in self._shuffled(batch_size, order, by_sentence)[skip:]:
+            yield self.batch(props)
+
+    def steps(self, batch_size: int, *, by_sentence: bool) -> int:
+        """Batches in an epoch."""
+        items = int((np.diff(self.prop_offsets) > 0).sum()) if by_sentence else self.n_props
+        return -(-items // batch_size)
+
+    def _shuffled(self, batch_size: int, order: np.random.Generator, by_sentence: bool) -> list[IntArray]:
+        """Propositions of each batch: items shuffled, sorted by length (stably), cut, and the batches shuffled."""
+        if by_sentence:
+            items = np.flatnonzero(np.diff(self.prop_offsets) > 0)
+            lengths = self.lengths[items]
+        else:
+            items = np.arange(self.n_props)
+            lengths = self.lengths[self.prop_sentence]
+        shuffled = order.permutation(len(items))
+        by_length = items[shuffled[np.argsort(lengths[shuffled], kind="stable")]]
+        cuts = [by_length[k : k + batch_size] for k in range(0, len(by_length), batch_size)]
+        batches = [cuts[k] for k in order.permutation(len(cuts))]
+        return [self._props_of(batch) for batch in batches] if by_sentence else batches
+
+    def _props_of(self, sentences: IntArray) -> IntArray:
+        return np.concatenate([np.arange(self.prop_offsets[s], self.prop_offsets[s + 1]) for s in sentences])

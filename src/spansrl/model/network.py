@@ -1,0 +1,141 @@
+"""A model: embedder, encoder and output put together as the config says; loss for training, scores for decoding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from spansrl.config import Config, EncoderConfig
+from spansrl.decode import SpanScores, TagScores
+from spansrl.model.batch import Batch, Corpus
+from spansrl.model.crf import CrfOutput, TagLogits, crf_loss, gold_tags
+from spansrl.model.embed import Embedder
+from spansrl.model.encoder import InterleavedLSTM, PredicateHead, PredicateMark
+from spansrl.model.span import SpanLogits, SpanOutput, span_loss
+from spansrl.structures import Sentence
+from spansrl.vocab import Vocabulary
+
+
+class MarkedEncoder(nn.Module):
+    """The paper's way: the predicate is marked at the input, one pass a proposition."""
+
+    def __init__(self, in_width: int, config: EncoderConfig) -> None:
+        super().__init__()
+        self.mark = PredicateMark(config.mark_width)
+        self.lstm = InterleavedLSTM(in_width + config.mark_width, config.width, config.layers, config.dropout)
+        self.out_width = self.lstm.out_width
+
+    def forward(self, x: Tensor, batch: Batch) -> Tensor:
+        """x (S, T, D) -> (N, T, out_width)"""
+        out: Tensor = self.lstm(self.mark(x, batch.sentence, batch.pred), batch.lengths)
+        return out
+
+
+class OnePassEncoder(nn.Module):
+    """The fast way: one pass a sentence, and every predicate conditioned on afterwards."""
+
+    def __init__(self, in_width: int, config: EncoderConfig) -> None:
+        super().__init__()
+        self.lstm = (
+            InterleavedLSTM(in_width, config.width, config.layers, config.dropout) if config.kind == "bilstm" else None
+        )
+        head_width = in_width if self.lstm is None else self.lstm.out_width
+        self.head = PredicateHead(head_width, config.width, config.max_distance, config.dropout)
+        self.out_width = self.head.out_width
+
+    def forward(self, x: Tensor, batch: Batch) -> Tensor:
+        """x (S, T, D) -> (N, T, out_width)"""
+        if self.lstm is not None:
+            x = self.lstm(x, batch.sentence_lengths)
+        out: Tensor = self.head(x, batch.sentence, batch.pred)
+        return out
+
+
+ENCODERS = {"input": MarkedEncoder, "after": OnePassEncoder}
+
+
+class Network(nn.Module):
+    """Scores and loss of a batch; N propositions, T tokens, R roles."""
+
+    def __init__(self, config: Config, roles: Sequence[str], embedder: Embedder) -> None:
+        super().__init__()
+        self.config = config
+        self.roles = Vocabulary(roles)
+        self.embedder = embedder
+        self.encoder = ENCODERS[config.encoder.predicate](embedder.width, config.encoder)
+        width = self.encoder.out_width
+        self.output = (
+            SpanOutput(width, len(roles), config.output.span_end)
+            if config.output.kind == "span"
+            else CrfOutput(width, len(roles), config.output.transitions)
+        )
+
+    def token_features(self, batch: Batch, inputs: Any) -> Tensor:
+        """h of the paper's Eq. 4: (N, T, D)"""
+        h: Tensor = self.encoder(self.embedder(inputs), batch)
+        return h
+
+    def forward(self, batch: Batch, inputs: Any) -> SpanLogits | TagLogits:
+        """Scores of all spans, or of all tag sequences."""
+        h = self.token_features(batch, inputs)
+        return self.output(h, batch.mask()) if isinstance(self.output, SpanOutput) else self.output(h)
+
+    def loss(self, batch: Batch, inputs: Any) -> Tensor:
+        """Mean negative log-likelihood of the batch's gold arguments."""
+        logits = self(batch, inputs)
+        if isinstance(logits, SpanLogits):
+            return span_loss(logits, batch.pred, batch.gold)
+        mask = batch.mask()
+        return crf_loss(logits, gold_tags(batch.gold, mask), mask)
+
+
+class TorchScorer:
+    """A network as the scorer of a Labeler."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+
+    @property
+    def roles(self) -> Sequence[str]:
+        """The names behind the scores' role axis."""
+        return self.network.roles.items
+
+    @torch.inference_mode()
+    def score(self, sentences: Sequence[Sentence]) -> SpanScores | TagScores:
+        """Scores with one row a proposition; the network is in eval mode meanwhile."""
+        corpus = Corpus.of(sentences, self.network.roles)
+        embedder = self.network.embedder
+        device = next(self.network.parameters()).device
+        batch = corpus.whole().to(device)
+        inputs = embedder.take(embedder.prepare(corpus.tokens), batch.rows).to(device)
+        with evaluating(self.network):
+            return to_scores(self.network(batch, inputs), batch)
+
+
+class evaluating:  # noqa: N801 (a context manager that reads as a word)
+    """A block in which a module is in eval mode; afterwards it is as it was."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self.module = module
+
+    def __enter__(self) -> None:
+        self.was_training = self.module.training
+        self.module.eval()
+
+    def __exit__(self, *_: object) -> None:
+        self.module.train(self.was_training)
+
+
+def to_scores(logits: SpanLogits | TagLogits, batch: Batch) -> SpanScores | TagScores:
+    """The network's output as NumPy arrays for decoding."""
+    lengths, pred = batch.lengths.cpu().numpy(), batch.pred.cpu().numpy()
+    if isinstance(logits, SpanLogits):
+        start, end, log_z = (part.cpu().numpy() for part in (logits.start, logits.end, logits.log_z))
+        return SpanScores(start=start, end=end, log_z=log_z, lengths=lengths, pred=pred)
+    emissions, transitions, first = (
+        part.cpu().numpy() for part in (logits.emissions, logits.transitions, logits.first)
+    )
+    return TagScores(emissions=emissions, transitions=transitions, first=first, lengths=lengths, pred=pred)

@@ -1,0 +1,49 @@
+"""Rows of different lengths in one flat array, and padded batches of them without Python loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """Row k is `values[offsets[k]:offsets[k + 1]]`; `values` may be memory-mapped."""
+
+    values: npt.NDArray[Any]  # (total, ...)
+    offsets: IntArray  # (rows + 1,)
+
+    @classmethod
+    def of(cls, rows: Sequence[npt.NDArray[Any]], *, like: npt.NDArray[Any]) -> Ragged:
+        """The rows joined; `like` (an empty array) gives dtype and item shape where there are no rows."""
+        lengths = [len(row) for row in rows]
+        return cls(np.concatenate(rows) if rows else like, offsets_of(lengths))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> IntArray:
+        """(rows,)"""
+        return np.diff(self.offsets)
+
+    def padded(self, rows: IntArray) -> npt.NDArray[Any]:
+        """The chosen rows as (len(rows), longest, ...); padding repeats some valid value and must be masked."""
+        first = self.offsets[rows]
+        lengths = self.offsets[rows + 1] - first
+        steps = np.arange(max(1, lengths.max(initial=0)))
+        where = first[:, None] + np.minimum(
+            steps, np.maximum(lengths - 1, 0)[:, None]
+        )  # (len(rows), longest)
+        return np.asarray(self.values[where])
+
+
+def offsets_of(lengths: Sequence[int] | IntArray) -> IntArray:
+    """Where each row of the given length starts, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.int64))]).astype(np.int64)

@@ -1,0 +1,160 @@
+"""One loop for every model: a generator of steps. Saving, logging and progress bars are the caller's.
+
+A model offers `loss(batch, inputs)`; the loop asks for an epoch's batches by number, so that the order depends on
+seed and epoch alone, and a run that was cut off goes on from its `Position` as if nothing had happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from spansrl.config import TrainingConfig
+from spansrl.errors import SpansrlError
+from spansrl.evaluation import Score
+from spansrl.model.batch import Batch
+
+
+class Trainable(Protocol):
+    """What the loop needs of a model."""
+
+    def loss(self, batch: Batch, inputs: Any) -> Tensor:
+        """The batch's loss, to be minimised."""
+
+    def train(self, mode: bool = True) -> Any:
+        """Switch dropout on or off."""
+
+    def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]:
+        """All parameters; those that need no gradient are left alone."""
+
+
+class Examples(Protocol):
+    """Training data, cut into batches."""
+
+    def steps(self) -> int:
+        """Batches in an epoch."""
+
+    def epoch(self, epoch: int, skip: int = 0) -> Iterator[tuple[Batch, Any]]:
+        """The batches of epoch 0, 1, … with their inputs, without the first `skip`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a run has come; with weights, moments and random state, all that resuming needs."""
+
+    epoch: int = 0  # the epoch under way, from 0
+    step: int = 0  # batches of it that are done
+    loss_sum: float = 0.0  # of those batches
+    best_f1: float = -1.0
+    best_epoch: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What happened in one step; `dev` is there after the last batch of an epoch."""
+
+    position: Position  # after this step
+    epoch: int
+    number: int  # steps done in the whole run
+    total: int  # steps of the whole run
+    loss: float
+    mean_loss: float  # of the epoch so far
+    rate: float
+    n_props: int
+    dev: Score | None = None
+    is_best: bool = False
+
+
+def train(
+    model: Trainable,
+    optimizer: torch.optim.Optimizer,
+    examples: Examples,
+    evaluate: Callable[[], Score],
+    config: TrainingConfig,
+    position: Position,
+) -> Iterator[Step]:
+    """Train from a position to the last epoch; evaluates on development data after every epoch."""
+    per_epoch = examples.steps()
+    total = per_epoch * config.epochs
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    for epoch in range(position.epoch, config.epochs):
+        model.train()
+        for batch, inputs in examples.epoch(epoch, skip=position.step):
+            number = epoch * per_epoch + position.step
+            rate = set_rate(optimizer, config, rate_factor(config, number, per_epoch))
+            loss = _update(model, optimizer, parameters, batch, inputs, config.clip)
+            position = replace(position, epoch=epoch, step=position.step + 1, loss_sum=position.loss_sum + loss)
+            step = Step(
+                position=position,
+                epoch=epoch,
+                number=number + 1,
+                total=total,
+                loss=loss,
+                mean_loss=position.loss_sum / position.step,
+                rate=rate,
+                n_props=batch.n_props,
+            )
+            if position.step < per_epoch:
+                yield step
+        dev = evaluate()
+        is_best = dev.overall.f1 > position.best_f1
+        position = Position(
+            epoch=epoch + 1,
+            best_f1=dev.overall.f1 if is_best else position.best_f1,
+            best_epoch=epoch if is_best else position.best_epoch,
+        )
+        yield replace(step, position=position, dev=dev, is_best=is_best)
+
+
+def _update(
+    model: Trainable,
+    optimizer: torch.optim.Optimizer,
+    parameters: list[nn.Parameter],
+    batch: Batch,
+    inputs: Any,
+    clip: float,
+) -> float:
+    optimizer.zero_grad(set_to_none=True)
+    loss = model.loss(batch, inputs)
+    value = float(loss.detach())
+    if value != value or value in (float("inf"), float("-inf")):
+        raise SpansrlError(f"the loss became {value}; a lower training.rate or training.clip = 5 usually helps")
+    loss.backward()  # type: ignore[no-untyped-call]
+    if clip > 0:
+        nn.utils.clip_grad_norm_(parameters, clip)
+    optimizer.step()
+    return value
+
+
+def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Adam:
+    """Adam with coupled L2, in two groups: a fine-tuned encoder's parameters, which may have a rate of their own."""
+    groups: dict[bool, list[nn.Parameter]] = {False: [], True: []}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            groups[".transformer." in f".{name}"].append(parameter)
+    rates = {False: config.rate, True: config.embedder_rate or config.rate}
+    settings = [{"params": params, "base_rate": rates[key]} for key, params in groups.items() if params]
+    return torch.optim.Adam(settings, lr=config.rate, betas=(0.9, 0.999), weight_decay=config.l2, fused=True)
+
+
+def rate_factor(config: TrainingConfig, step: int, per_epoch: int) -> float:
+    """What the learning rate is multiplied by in a step (counted from 0) of the whole run."""
+    total = per_epoch * config.epochs
+    warmup = config.warmup * total
+    if step < warmup:
+        return (step + 1) / (warmup + 1)
+    if config.schedule == "halve":  # 1 for 50 epochs, then halved, and again every 25 (Appendix C.1)
+        return float(0.5 ** max(0, step // per_epoch // 25 - 1))
+    hold = max(config.hold * total, warmup)
+    return 1.0 if step < hold else (total - step) / max(1.0, total - hold)
+
+
+def set_rate(optimizer: torch.optim.Optimizer, config: TrainingConfig, factor: float) -> float:
+    """Give every group its base rate times the factor; returns the main rate."""
+    for group in optimizer.param_groups:
+        group["lr"] = group["base_rate"] * factor
+    return config.rate * factor
