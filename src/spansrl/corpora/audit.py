@@ -1,28 +1,27 @@
 """What a corpus builder found and what it lost, counted while the sentences pass by.
 
 An `Audit` counts sentences split by split, collects what was dropped and why, and finds identical sentences that
-stand in more than one split. `write_corpus` writes the splits and the audit, all or nothing.
+stand in more than one split. Nothing in it depends on where the sources lie, so equal sources give equal accounts.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from spansrl.structures import Json, Proposition, Sentence
 
+DOCUMENT_KEY = "document"  # of Sentence.extra; the same that the CoNLL-2012 reader uses
 KINDS = ("verb", "auxiliary", "noun", "adjective", "other")
 AUXILIARIES = frozenset({"be.03", "have.01", "do.01"})
 _KIND_OF_TAG = {"V": "verb", "N": "noun", "J": "adjective"}
 
 
-class Loss(NamedTuple):
-    """One thing that a builder left out: what it was, where it stood, and why it could not be kept."""
+class Note(NamedTuple):
+    """One thing that a builder left out or changed: what it was, where it stood, and why."""
 
     what: str
     where: str
@@ -44,8 +43,8 @@ class SplitCounts:
         """Count one more sentence."""
         self.sentences += 1
         self.tokens += len(sent)
-        if "doc" in sent.extra:
-            self.documents.add(sent.extra["doc"])
+        if DOCUMENT_KEY in sent.extra:
+            self.documents.add(sent.extra[DOCUMENT_KEY])
         for prop in sent.props:
             self.kinds[kind_of(prop, sent)] += 1
             self.arguments += len(prop.args)
@@ -83,27 +82,24 @@ class Audit:
         self.corpus = corpus
         self.sources: dict[str, Json] = {}
         self.splits = {split: SplitCounts() for split in splits}
-        self.dropped: list[Loss] = []
-        self.repaired: list[Loss] = []
+        self.dropped: list[Note] = []
+        self.repaired: list[Note] = []
         self._places: dict[bytes, list[tuple[str, str]]] = {}
 
-    def passing(self, split: str, sents: Iterable[Sentence]) -> Iterator[Sentence]:
-        """The same sentences, counted on their way."""
-        counts = self.splits[split]
-        for sent in sents:
-            counts.add(sent)
-            # A digest, so that a large corpus is not held in memory.
-            digest = hashlib.blake2b("\0".join(sent.tokens).encode(), digest_size=12).digest()
-            self._places.setdefault(digest, []).append((split, sent.id or ""))
-            yield sent
+    def count(self, split: str, sent: Sentence) -> None:
+        """Take one more sentence into account."""
+        self.splits[split].add(sent)
+        # A digest, so that a large corpus is not held in memory.
+        digest = hashlib.blake2b("\0".join(sent.tokens).encode(), digest_size=12).digest()
+        self._places.setdefault(digest, []).append((split, sent.id or ""))
 
     def drop(self, what: str, where: str, reason: str) -> None:
         """Note something that is not in the corpus although the source has it."""
-        self.dropped.append(Loss(what, where, reason))
+        self.dropped.append(Note(what, where, reason))
 
     def repair(self, what: str, where: str, reason: str) -> None:
         """Note something that was kept, but not just as the source has it."""
-        self.repaired.append(Loss(what, where, reason))
+        self.repaired.append(Note(what, where, reason))
 
     def duplicate_groups(self) -> list[list[str]]:
         """Ids of identical sentences that stand in more than one split, a list a group, as ``split:id``."""
@@ -131,51 +127,20 @@ class Audit:
         }
 
 
-def by_reason(losses: Iterable[Loss]) -> Counter[tuple[str, str]]:
-    """How often each kind of thing was lost for each reason."""
-    return Counter((loss.what, loss.reason) for loss in losses)
+def by_reason(notes: Iterable[Note]) -> Counter[tuple[str, str]]:
+    """How often each kind of thing was noted for each reason."""
+    return Counter((note.what, note.reason) for note in notes)
 
 
-def _listed(losses: list[Loss]) -> Json:
-    """Losses grouped by kind and reason, each group with the places it happened at."""
+def _listed(notes: list[Note]) -> Json:
+    """Notes grouped by kind and reason, each group with the places it happened at."""
     places: dict[tuple[str, str], list[str]] = {}
-    for loss in losses:
-        places.setdefault((loss.what, loss.reason), []).append(loss.where)
+    for note in notes:
+        places.setdefault((note.what, note.reason), []).append(note.where)
     return {
-        "total": len(losses),
+        "total": len(notes),
         "groups": [
             {"what": what, "reason": reason, "count": len(where), "where": where}
             for (what, reason), where in places.items()
         ],
     }
-
-
-def write_corpus(folder: Path, splits: Mapping[str, Iterable[Sentence]], audit: Audit) -> None:
-    """Write ``SPLIT.jsonl`` for every split and ``audit.json``; on an error no file is left or changed."""
-    folder.mkdir(parents=True, exist_ok=True)
-    waiting: dict[Path, Path] = {}
-    try:
-        for split, sents in splits.items():
-            final = folder / f"{split}.jsonl"
-            waiting[final] = _temporary(final)
-            with waiting[final].open("w", encoding="utf-8", newline="\n") as out:
-                for sent in audit.passing(split, sents):
-                    out.write(_line(sent.to_dict()))
-        final = folder / "audit.json"
-        waiting[final] = _temporary(final)
-        text = json.dumps(audit.to_dict(), ensure_ascii=False, indent=1)
-        waiting[final].write_text(text + "\n", encoding="utf-8", newline="\n")
-    except BaseException:
-        for temporary in waiting.values():
-            temporary.unlink(missing_ok=True)
-        raise
-    for final, temporary in waiting.items():
-        temporary.replace(final)
-
-
-def _temporary(final: Path) -> Path:
-    return final.with_name(f".{final.name}.part")
-
-
-def _line(data: Mapping[str, Any]) -> str:
-    return json.dumps(data, ensure_ascii=False) + "\n"

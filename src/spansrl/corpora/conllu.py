@@ -5,10 +5,11 @@ Multiword-token lines (``1-2``) give the text its spelling, empty nodes (``1.1``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from spansrl.errors import FormatError
+from spansrl.formats.files import Line
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,27 +26,45 @@ class Word:
 
 @dataclass(slots=True)
 class WordSentence:
-    """The words of one sentence; `space_after` is what stands between this sentence's text and the next."""
+    """The words of one sentence, or of several that were joined; `gap` is the white space that follows it."""
 
-    id: str | None = None
+    ids: tuple[str, ...] = ()
     newpar: bool = False
     words: list[Word] = field(default_factory=list)
     text: str = ""
-    space_after: str = " "
+    gap: str = " "
+
+    def part(self, start: int, end: int) -> WordSentence:
+        """Words start .. end-1 as a sentence of their own."""
+        shift = self.words[start].start
+        words = [_shifted(word, -shift) for word in self.words[start:end]]
+        text = self.text[shift : self.words[end - 1].end]
+        return WordSentence(self.ids, self.newpar and start == 0, words, text)
 
 
-def read_conllu(lines: Iterable[str], path: str) -> Iterator[WordSentence]:
+def joined(sentences: Sequence[WordSentence]) -> WordSentence:
+    """Sentences that follow each other, as one."""
+    out = WordSentence(ids=tuple(name for sent in sentences for name in sent.ids), gap="")
+    for sent in sentences:
+        out.newpar = out.newpar or (sent.newpar and not out.words)
+        out.text += out.gap
+        out.words += [_shifted(word, len(out.text)) for word in sent.words]
+        out.text += sent.text
+        out.gap = sent.gap
+    return out
+
+
+def read_conllu(lines: Iterable[Line], path: str) -> Iterator[WordSentence]:
     """The sentences of CoNLL-U lines; raises FormatError naming path and line."""
     reader = _Reader(path)
-    for number, raw in enumerate(lines, 1):
-        line = raw.rstrip("\r\n")
-        if not line:
+    for number, text in lines:
+        if not text:
             if reader.sentence.words:
                 yield reader.finish()
-        elif line.startswith("#"):
-            reader.comment(line)
+        elif text.startswith("#"):
+            reader.comment(text)
         else:
-            reader.row(line, number)
+            reader.row(text, number)
     if reader.sentence.words:
         yield reader.finish()
 
@@ -62,14 +81,14 @@ class _Reader:
 
     def finish(self) -> WordSentence:
         done = self.sentence
-        done.space_after = self.gap
+        done.gap = self.gap
         self.sentence, self.multiword_end, self.gap = WordSentence(), 0, ""
         return done
 
     def comment(self, line: str) -> None:
         key, _, value = line[1:].partition("=")
         if key.strip() == "sent_id":
-            self.sentence.id = value.strip()
+            self.sentence.ids = (value.strip(),)
         elif key.split()[:1] == ["newpar"]:
             self.sentence.newpar = True
 
@@ -105,6 +124,10 @@ class _Reader:
             self.gap = ""
         else:
             self.gap = self.multiword_gap if index == self.multiword_end else _gap(misc)
+
+
+def _shifted(word: Word, places: int) -> Word:
+    return replace(word, start=word.start + places, end=word.end + places)
 
 
 def _gap(misc: str) -> str:

@@ -1,191 +1,171 @@
 """The English Web Treebank PropBank, joined from two free sources.
 
 PropBank's release has the propositions without words (``data/google/ewt/GENRE/NN/NAME.xml.gold_skel``) and the
-split (``docs/evaluation/ewt.SPLIT.txt``); Universal Dependencies has the words, per document
-(``not-to-release/sources/GENRE/NAME.xml.conllu``). Sentences are joined by position; where the two cut a text
-differently, tokens are aligned by their tags (`alignment`) and the propositions moved onto the words.
+split (``docs/evaluation/ewt.SPLIT.txt``); Universal Dependencies has the words, a file a document
+(``not-to-release/sources/GENRE/NAME.xml.conllu``). `joining` brings the two together.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from difflib import SequenceMatcher
-from itertools import chain
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from spansrl.corpora.alignment import Block, Token, align, one_to_one
 from spansrl.corpora.audit import Audit
-from spansrl.corpora.conllu import Word, WordSentence, read_conllu
-from spansrl.corpora.sources import read_members
+from spansrl.corpora.conllu import read_conllu
+from spansrl.corpora.corpus import Corpus
+from spansrl.corpora.joining import join_document
+from spansrl.corpora.sources import Pin, Progress, fetched, fingerprint, lines_of, no_progress, read_members
 from spansrl.errors import DataError
-from spansrl.structures import Argument, Proposition, Sentence, Span
-from spansrl.tags import phrases_from_column, proposition_parts
+from spansrl.formats.conll import read_conll
+from spansrl.formats.layouts import LAYOUTS
+from spansrl.structures import Json, Sentence
 
 SPLITS = ("train", "dev", "test")
 
-_SKELETON = re.compile(r"(?:^|/)google/ewt/([^/]+)/([^/]+)/([^/]+\.xml)\.gold_skel$")
-_LIST = re.compile(r"(?:^|/)docs/evaluation/ewt\.(train|dev|test)\.txt$")
-_WORDS = re.compile(r"(?:^|/)not-to-release/sources/([^/]+)/([^/]+\.xml)\.conllu$")
+# GitHub resolves the abbreviated commits in these addresses. It may compress its archives anew at any time, so the
+# archive itself has no lasting digest; the digests are those of the files that we read from it.
+PROPBANK = Pin(
+    commit="4abade0",
+    url="https://github.com/propbank/propbank-release/archive/4abade0.tar.gz",
+    sha256="572120df1373f8262ff80bd24a89dd69ed8478fc431d87bef114b944c8c9eb5d",
+)
+UD = Pin(
+    commit="15d613d",
+    url="https://github.com/UniversalDependencies/UD_English-EWT/archive/15d613d.tar.gz",
+    sha256="de76f5adf878ece474e805fb176a9ff81c1321683564ea453af0b8c418aa7f03",
+)
 
-def build(propbank: Path, ud: Path) -> tuple[dict[str, Iterator[Sentence]], Audit]:
-    audit = Audit("ewt", SPLITS)
-    skels: dict[str, bytes] = {}
-    lists: dict[str, list[str]] = {}
-    for name, content in read_members(propbank, lambda name: bool(_SKELETON.search(name) or _LIST.search(name))):
-        if m := _LIST.search(name):
-            lists[m[1]] = [line.strip().removesuffix(".conllu") for line in content.decode().splitlines() if line.strip()]
-        elif m := _SKELETON.search(name):
-            skels[f"{m[1]}/{m[2]}/{m[3]}"] = content
-    words: dict[str, bytes] = {}
-    for name, content in read_members(ud, lambda name: bool(_WORDS.search(name))):
-        m = _WORDS.search(name)
-        words[f"{m[1]}/{m[2]}"] = content
-    return {split: _split(lists[split], skels, words, audit) for split in SPLITS}, audit
-
-def _split(names, skels, words, audit):
-    for name in names:
-        if name not in skels:
-            audit.drop("document", name, "listed, but without annotation in PropBank")
-            continue
-        genre, _, base = name.split("/")
-        doc = f"{genre}/{base}"
-        skel = list(read_skel(skels[name].decode(), doc))
-        ud = list(read_conllu(words[doc].decode().splitlines(), doc))
-        yield from join_document(doc, skel, ud, audit)
-
-def read_skel(text, doc):
-    for n, chunk in enumerate(c for c in re.split(r"\n\s*\n", text) if c.strip()):
-        rows = [l.split() for l in chunk.split("\n") if l.strip()]
-        props=[]
-        for row in rows: row
-        preds=[i for i,r in enumerate(rows) if r[7]!='-']
-        cols=list(zip(*rows))[8:]
-        assert len(cols)==len(preds)
-        for p,c in zip(preds,cols):
-            v,args=proposition_parts(phrases_from_column(c))
-            props.append(Proposition(p,args,rows[p][6],rows[p][7],None if v==(Span(p,p+1),) else v))
-        yield Sentence(tuple(r[3] for r in rows),tuple(props),id=f"{doc}#{rows[0][1]}",pos=tuple(r[4] for r in rows))
+_SKELETON = re.compile(r"(?:^|/)(google/ewt/([^/]+)/[^/]+/([^/]+\.xml))\.gold_skel$")
+_LIST = re.compile(r"(?:^|/)docs/evaluation/(ewt\.(?:train|dev|test)\.txt)$")
+_WORDS = re.compile(r"(?:^|/)not-to-release/sources/([^/]+/[^/]+\.xml)\.conllu$")
 
 
 @dataclass(frozen=True, slots=True)
-class _Pair:
-    """One skeleton sentence, the words that are its own, and how the two correspond."""
+class Source:
+    """The files that are used from one of the two sources; `root` names it in messages."""
 
-    skeleton: Sentence
-    words: WordSentence
-    ids: tuple[str, ...]
-    blocks: list[Block]
+    root: str
+    files: dict[str, bytes]  # by a name that does not depend on how they were packed
+    places: dict[str, str]  # the same names -> where they stand below the root
 
+    @property
+    def documents(self) -> list[str]:
+        """Names of the documents, without the split lists."""
+        return sorted(name for name in self.files if "/" in name)
 
-def join_document(
-    doc: str, skeletons: Sequence[Sentence], sentences: Sequence[WordSentence], audit: Audit
-) -> Iterator[Sentence]:
-    """The skeletons of one document with their words."""
-    for pair in _pairs(doc, skeletons, sentences, audit):
-        yield _joined(doc, pair, audit)
-
-
-def _pairs(doc, skeletons, sentences, audit) -> Iterator[_Pair]:
-    if len(skeletons) == len(sentences):
-        for skeleton, sent in zip(skeletons, sentences, strict=True):
-            yield _pair(skeleton, sent, audit)
-        return
-    left = [skeleton.pos for skeleton in skeletons]
-    right = [tuple(word.tag for word in sent.words) for sent in sentences]
-    for _, i, i_end, j, j_end in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
-        if i_end - i == j_end - j:
-            for skeleton, sent in zip(skeletons[i:i_end], sentences[j:j_end], strict=True):
-                yield _pair(skeleton, sent, audit)
-        else:
-            yield from _regrouped(doc, skeletons[i:i_end], sentences[j:j_end], audit)
+    def path(self, name: str) -> str:
+        """Where a file is, for a message."""
+        return f"{self.root}/{self.places[name]}"
 
 
-def _pair(skeleton, sent, audit):
-    if len(skeleton) == len(sent.words):
-        blocks = one_to_one(len(skeleton))
-    else:
-        blocks = align(_skeleton_tokens(skeleton), _word_tokens(sent.words))
-        audit.repair("sentence", skeleton.id, "tokens aligned by their tags")
-    return _Pair(skeleton, sent, (sent.id,), blocks)
+def build_ewt(
+    propbank: str | None = None, ud: str | None = None, *, progress: Progress = no_progress
+) -> Corpus:
+    """The corpus from two sources, each a directory, an archive or a URL; None downloads the pinned commit."""
+    with fetched(propbank or PROPBANK.url, "propbank", progress) as path:
+        skeletons = _read(path, propbank or PROPBANK.url, (_SKELETON, _LIST))
+    _check_propbank(skeletons)
+    with fetched(ud or UD.url, "ud", progress) as path:
+        words = _read(path, ud or UD.url, (_WORDS,))
+    _check_words(words, skeletons)
+    audit = Audit("ewt", SPLITS)
+    audit.sources["propbank"] = _provenance(skeletons, PROPBANK, must_match=propbank is None)
+    audit.sources["ud"] = _provenance(words, UD, must_match=ud is None)
+    return Corpus(_sentences(skeletons, words, audit, progress), audit)
 
 
-def _regrouped(doc, skeletons, sentences, audit):
-    """Sentences that were cut otherwise"""
-    joined = _concatenated(sentences)
-    if not skeletons:
-        for s in sentences: audit.drop("words", s.id, "no skeleton")
-        return
-    tokens = list(chain.from_iterable(_skeleton_tokens(s) for s in skeletons))
-    blocks = align(tokens, _word_tokens(joined.words))
-    start = 0
-    for skeleton in skeletons:
-        end = start + len(skeleton)
-        own = [b for b in blocks if start <= b.left.start and b.left.end <= end and b.left.start < b.left.end]
-        lo = own[0].right.start; hi = own[-1].right.end
-        if lo == hi:
-            audit.drop("sentence", skeleton.id, "no words in UD")
-        else:
-            audit.repair("sentence", skeleton.id, "sentences aligned")
-            own = [Block(Span(b.left.start-start,b.left.end-start),Span(b.right.start-lo,b.right.end-lo)) for b in own]
-            yield _Pair(skeleton, _slice(joined, lo, hi), tuple(s.id for s in sentences), own)
-        start = end
-
-def _concatenated(sentences):
-    out = WordSentence(newpar=bool(sentences) and sentences[0].newpar)
-    gap = ""
-    for s in sentences:
-        out.text += gap; n = len(out.text)
-        out.words += [Word(w.form,w.lemma,w.tag,w.start+n,w.end+n,w.glued) for w in s.words]
-        out.text += s.text; gap = s.space_after
-    return out
-
-def _slice(sent, lo, hi):
-    a, b = sent.words[lo].start, sent.words[hi-1].end
-    return WordSentence(newpar=sent.newpar and lo==0, text=sent.text[a:b], words=[Word(w.form,w.lemma,w.tag,w.start-a,w.end-a,w.glued) for w in sent.words[lo:hi]])
-
-def _skeleton_tokens(skeleton):
-    lemmas = {prop.pred: prop.lemma for prop in skeleton.props}
-    return [Token(tag, lemmas.get(k)) for k, tag in enumerate(skeleton.pos or ())]
+def _read(path: Path, root: str, patterns: tuple[re.Pattern[str], ...]) -> Source:
+    source = Source(root, {}, {})
+    for place, content in read_members(
+        path, root, lambda name: any(pattern.search(name) for pattern in patterns)
+    ):
+        name = next(match[1] for pattern in patterns if (match := pattern.search(place)))
+        source.files[name] = content
+        source.places[name] = place
+    return source
 
 
-def _word_tokens(words):
-    return [Token(word.tag, word.lemma, word.form, word.glued) for word in words]
+def _check_propbank(source: Source) -> None:
+    if not source.documents:
+        raise DataError(
+            f"{source.root}: no skeletons of EWT; expected the PropBank release, "
+            "with data/google/ewt/GENRE/NN/NAME.xml.gold_skel in it"
+        )
+    missing = [name for name in map(_list_name, SPLITS) if name not in source.files]
+    if missing:
+        raise DataError(
+            f"{source.root}: the split list docs/evaluation/{missing[0]} is missing; get the release again"
+        )
 
 
-def _joined(doc, pair, audit):
-    words = pair.words.words
-    props = []
-    for prop in pair.skeleton.props:
-        m = _moved(prop, pair)
-        if isinstance(m, str): audit.drop("proposition", f"{pair.skeleton.id}:{prop.pred}", m)
-        else: props.append(m)
-    return Sentence(
-        id=pair.skeleton.id,
-        tokens=tuple(word.form for word in words),
-        pos=tuple(word.tag for word in words),
-        lemmas=tuple(word.lemma for word in words),
-        text=pair.words.text,
-        offsets=tuple((word.start, word.end) for word in words),
-        props=tuple(props),
-        extra={"doc": doc, "ud": list(pair.ids)} | ({"newpar": True} if pair.words.newpar else {}),
-    )
+def _check_words(words: Source, skeletons: Source) -> None:
+    if not words.files:
+        raise DataError(
+            f"{words.root}: no documents; expected UD_English-EWT, "
+            "with not-to-release/sources/GENRE/NAME.xml.conllu in it"
+        )
+    wanted = [_document(name) for name in skeletons.documents]
+    missing = [document for document in wanted if document not in words.files]
+    if missing:
+        raise DataError(
+            f"{words.root}: no words for {len(missing)} of {len(wanted)} documents, the first of them "
+            f"not-to-release/sources/{missing[0]}.conllu; get UD_English-EWT at commit {UD.commit}"
+        )
 
-def _moved(prop, pair):
-    where = {}
-    for b in pair.blocks:
-        for k in range(*b.left): where[k] = b.right
-    def mv(span):
-        return Span(where[span.start].start, where[span.end-1].end)
-    words = pair.words.words
-    cand = range(*where[prop.pred])
-    if not cand: return "predicate has no word"
-    tag = pair.skeleton.pos[prop.pred]
-    pred = next((k for k in cand if words[k].tag == tag), cand[0])
-    v = tuple(mv(s) for s in prop.verb_spans)
-    args = tuple(Argument(a.role, mv(a.span)) for a in prop.args)
-    taken = sorted([*v, *(a.span for a in args)])
-    if any(a.end > b.start for a, b in zip(taken, taken[1:])): return "overlap"
-    if any(a.end<=a.start for a in taken): return "empty"
-    return Proposition(pred, args, prop.lemma, prop.sense, None if v == (Span(pred, pred+1),) else v)
+
+def _provenance(source: Source, pin: Pin, *, must_match: bool) -> Json:
+    """What audit.json says about a source: nothing that depends on where it lies."""
+    found = fingerprint(source.files)
+    if must_match and found != pin.sha256:
+        raise DataError(
+            f"{source.root}: the files are not those of commit {pin.commit}: "
+            f"their digest is {found}, expected {pin.sha256}"
+        )
+    commit = pin.commit if found == pin.sha256 else None
+    return {"commit": commit, "files": len(source.files), "sha256": found}
+
+
+def _sentences(
+    skeletons: Source, words: Source, audit: Audit, progress: Progress
+) -> Iterator[tuple[str, Sentence]]:
+    listed = {split: _listed_names(skeletons, split) for split in SPLITS}
+    total, done = sum(map(len, listed.values())), 0
+    for name in sorted(set(skeletons.documents).difference(*listed.values())):
+        audit.drop("document", _document(name), "in none of the split lists")
+    for split, names in listed.items():
+        for name in names:
+            if name in skeletons.files:
+                for sent in _document_sentences(name, skeletons, words, audit):
+                    yield split, sent
+            else:
+                audit.drop("document", _document(name), "in a split list, but not annotated in PropBank")
+            done += 1
+            progress("joining documents", done, total)
+
+
+def _document_sentences(name: str, skeletons: Source, words: Source, audit: Audit) -> Iterator[Sentence]:
+    document, path = _document(name), skeletons.path(name)
+    read = read_conll(lines_of(skeletons.files[name], path), LAYOUTS["skel"], path)
+    numbered = [replace(sent, id=f"{document}#{number}") for number, sent in enumerate(read)]
+    path = words.path(document)
+    sentences = list(read_conllu(lines_of(words.files[document], path), path))
+    return join_document(document, numbered, sentences, audit)
+
+
+def _listed_names(skeletons: Source, split: str) -> list[str]:
+    """Names of a split's documents, as the skeletons have them; the list of dev says ``.xml.conllu``."""
+    name = _list_name(split)
+    lines = (line.text.strip() for line in lines_of(skeletons.files[name], skeletons.path(name)))
+    return [f"google/ewt/{line.removesuffix('.conllu')}" for line in lines if line]
+
+
+def _list_name(split: str) -> str:
+    return f"ewt.{split}.txt"
+
+
+def _document(name: str) -> str:
+    """``GENRE/NAME.xml`` for ``google/ewt/GENRE/NN/NAME.xml``."""
+    _, _, genre, _, base = name.split("/")
+    return f"{genre}/{base}"

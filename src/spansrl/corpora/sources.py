@@ -5,36 +5,133 @@ Archives are read in one pass and never unpacked to disk.
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import hashlib
+import http.client
 import lzma
 import os
 import tarfile
+import tempfile
+import urllib.request
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, cast
 
-from spansrl.errors import DataError
+from spansrl.errors import DataError, FormatError
+from spansrl.formats.files import Line
 
-ARCHIVE_SUFFIXES = (".tar.xz", ".tar.gz", ".tar.bz2", ".tar", ".tgz", ".txz", ".zip")
-_DAMAGED = (EOFError, tarfile.ReadError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
+# What is being done, how much of it is done, and how much there is, where that is known.
+Progress = Callable[[str, int, int | None], None]
+
+_DAMAGED = (EOFError, tarfile.TarError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile)
+_OPENERS: dict[bytes, Callable[[IO[bytes]], object]] = {
+    b"\xfd7zXZ\x00": lzma.open,
+    b"\x1f\x8b": lambda stream: gzip.GzipFile(fileobj=stream),
+    b"BZh": bz2.open,
+}
+_CHUNK = 1 << 18
+_TIMEOUT_SECONDS = 60
 
 
-def read_members(source: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
-    """Name (with ``/``) and content of every file below a directory or in an archive that `wanted` accepts."""
-    if source.is_dir():
-        yield from _directory_members(source, wanted)
-    elif not source.exists():
-        raise DataError(f"{source}: no such file or directory")
-    elif not source.name.endswith(ARCHIVE_SUFFIXES):
-        raise DataError(f"{source}: neither a directory nor an archive ({', '.join(ARCHIVE_SUFFIXES)})")
-    else:
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A public commit: the address of its archive, and the `fingerprint` of the files that we use from it."""
+
+    commit: str
+    url: str
+    sha256: str
+
+
+def no_progress(what: str, done: int, total: int | None) -> None:
+    """The progress callback of those who do not watch."""
+
+
+def is_url(source: str) -> bool:
+    """Whether a source is to be downloaded."""
+    return source.startswith(("http://", "https://"))
+
+
+def read_members(source: Path, shown: str, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+    """Name (with ``/``) and content of every file below a directory or in an archive that `wanted` accepts.
+
+    `shown` is what messages call the source: a temporary file's name would tell nobody anything.
+    """
+    if not source.exists():
+        raise DataError(f"{shown}: no such file or directory")
+    try:
+        if source.is_dir():
+            yield from _directory_members(source, wanted)
+        elif zipfile.is_zipfile(source):
+            yield from _zip_members(source, wanted)
+        else:
+            yield from _tar_members(source, wanted)
+    except _DAMAGED as error:
+        reason = str(error) or type(error).__name__
+        raise DataError(
+            f"{shown}: not an archive, or damaged or cut short ({reason}); get it again"
+        ) from error
+    except OSError as error:
+        raise DataError(f"{error.filename or shown}: cannot be read: {error.strerror or error}") from error
+
+
+def fingerprint(members: Mapping[str, bytes]) -> str:
+    """One SHA-256 for a set of named files, the same whatever they were packed in."""
+    digest = hashlib.sha256()
+    for name in sorted(members):
+        digest.update(f"{name}\0{hashlib.sha256(members[name]).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def lines_of(content: bytes, path: str) -> Iterator[Line]:
+    """The lines of a UTF-8 file that was read as bytes, .gz or .xz or plain; a byte-order mark is accepted."""
+    opener = _opener(content)
+    if opener is not None:
+        content = _decompressed(content, path)
+    if content:
+        content = content.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n")
+        for number, raw in enumerate(content.split(b"\n"), 1):
+            try:
+                yield Line(number, raw.removesuffix(b"\r").decode("utf-8"))
+            except UnicodeDecodeError as error:
+                found = f"byte 0x{raw[error.start]:02x} at place {error.start + 1} is not UTF-8"
+                raise FormatError(f"{found}; convert the file to UTF-8", path=path, line=number) from None
+
+
+@contextmanager
+def fetched(source: str, what: str, progress: Progress = no_progress) -> Iterator[Path]:
+    """The source as a path; one that is a URL is downloaded to a file that is gone afterwards."""
+    if not is_url(source):
+        yield Path(source)
+        return
+    with tempfile.TemporaryDirectory(prefix="spansrl-") as folder:
+        path = Path(folder, "archive")
         try:
-            yield from (_zip_members if source.suffix == ".zip" else _tar_members)(source, wanted)
-        except _DAMAGED as error:
-            reason = str(error) or type(error).__name__
-            raise DataError(f"{source}: damaged or truncated archive ({reason}); fetch it again") from error
-        except OSError as error:
-            raise DataError(f"{source}: cannot read it: {error.strerror or error}") from error
+            _download(source, path, f"downloading {what}", progress)
+        except (OSError, http.client.HTTPException) as error:  # URLError is an OSError
+            reason = getattr(error, "reason", None) or error
+            raise DataError(
+                f"{source}: cannot be downloaded ({reason}); try again, or give a copy of your own with --{what}"
+            ) from error
+        yield path
+
+
+def _download(url: str, path: Path, what: str, progress: Progress) -> None:
+    request = urllib.request.Request(url, headers={"User-Agent": "spansrl"})
+    with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as response, path.open("wb") as out:
+        length = response.headers.get("Content-Length")
+        total = int(length) if length is not None and length.isdecimal() else None
+        done = 0
+        while chunk := response.read(_CHUNK):
+            out.write(chunk)
+            done += len(chunk)
+            progress(what, done, total)
+    if total is not None and done != total:
+        raise DataError(f"{url}: the connection ended after {done} of {total} bytes; try again")
 
 
 def _directory_members(root: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
@@ -44,20 +141,21 @@ def _directory_members(root: Path, wanted: Callable[[str], bool]) -> Iterator[tu
             path = Path(folder, name)
             relative = path.relative_to(root).as_posix()
             if wanted(relative):
-                try:
-                    content = path.read_bytes()
-                except OSError as error:
-                    raise DataError(f"{path}: cannot read it: {error.strerror or error}") from error
-                yield relative, content
+                yield relative, path.read_bytes()
 
 
 def _tar_members(archive: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
-    with tarfile.open(archive, "r|*") as tar:
-        for member in tar:
-            if member.isfile() and wanted(member.name):
-                content = tar.extractfile(member)
-                if content is not None:
-                    yield member.name, content.read()
+    with archive.open("rb") as raw:
+        opener = _opener(raw.peek(8)[:8])
+        stream = raw if opener is None else cast(IO[bytes], opener(raw))
+        with tarfile.open(fileobj=stream, mode="r|") as tar:
+            for member in tar:
+                if member.isfile() and wanted(member.name):
+                    content = tar.extractfile(member)
+                    if content is not None:
+                        yield member.name, content.read()
+        while stream.read(_CHUNK):  # to the end, where checksums and cut-short files show
+            pass
 
 
 def _zip_members(archive: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
@@ -65,3 +163,16 @@ def _zip_members(archive: Path, wanted: Callable[[str], bool]) -> Iterator[tuple
         for name in sorted(opened.namelist()):
             if not name.endswith("/") and wanted(name):
                 yield name, opened.read(name)
+
+
+def _opener(head: bytes) -> Callable[[IO[bytes]], object] | None:
+    return next((opener for magic, opener in _OPENERS.items() if head.startswith(magic)), None)
+
+
+def _decompressed(content: bytes, path: str) -> bytes:
+    try:
+        return gzip.decompress(content) if content.startswith(b"\x1f\x8b") else lzma.decompress(content)
+    except _DAMAGED as error:
+        raise FormatError(
+            f"the compressed data is damaged or cut short ({error}); get it again", path=path
+        ) from error

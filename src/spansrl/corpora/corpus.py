@@ -1,0 +1,57 @@
+"""A corpus on its way from a builder to files: sentences with their splits, and the account of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from spansrl.corpora.audit import Audit
+from spansrl.errors import DataError
+from spansrl.formats.files import open_output
+from spansrl.formats.jsonl import jsonl_lines
+from spansrl.structures import Sentence
+
+AUDIT_FILE = "audit.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Sentences, each with the name of its split, to be taken once; the audit is complete when they are."""
+
+    sentences: Iterator[tuple[str, Sentence]]
+    audit: Audit
+
+
+def write_corpus(corpus: Corpus, folder: Path) -> None:
+    """Write ``SPLIT.jsonl`` for every split and ``audit.json``; after an error the folder is as it was before."""
+    with _made(folder), ExitStack() as stack:
+        outputs = {
+            split: stack.enter_context(open_output(folder / f"{split}.jsonl"))
+            for split in corpus.audit.splits
+        }
+        account = stack.enter_context(open_output(folder / AUDIT_FILE))
+        for split, sent in corpus.sentences:
+            corpus.audit.count(split, sent)
+            for line in jsonl_lines([sent]):
+                outputs[split].write(f"{line}\n".encode())
+        text = json.dumps(corpus.audit.to_dict(), ensure_ascii=False, indent=1)
+        account.write(f"{text}\n".encode())
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """Make the folder, and take it away again if it was not there and nothing came of it."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be made: {error.strerror or error}") from error
+    try:
+        yield
+    except BaseException:
+        for path in missing:
+            path.rmdir()
+        raise
