@@ -4,12 +4,18 @@
     >>> print(official_report(score(gold_sentences, predicted_sentences)))
 
 What exactly is counted stands in docs/scoring.md. `frames` holds what is compared, `counts` the score,
-`official` its text, `files` the way in from files, `breakdown` and `significance` what goes beyond it.
+`report` its text, `files` the way in from files, `breakdown` and `significance` what goes beyond it.
 """
 
 from spansrl.evaluation.breakdown import BREAKDOWNS, breakdown
 from spansrl.evaluation.counts import Counts, EndToEnd, Score, end_to_end, score
-from spansrl.evaluation.official import official_report
+from spansrl.evaluation.files import open_for_scoring
+from spansrl.evaluation.report import (
+    breakdown_report,
+    comparison_report,
+    end_to_end_report,
+    official_report,
+)
 from spansrl.evaluation.significance import Comparison, compare, compare_counts, sentence_counts
 
 __all__ = [
@@ -19,10 +25,14 @@ __all__ = [
     "EndToEnd",
     "Score",
     "breakdown",
+    "breakdown_report",
     "compare",
     "compare_counts",
+    "comparison_report",
     "end_to_end",
+    "end_to_end_report",
     "official_report",
+    "open_for_scoring",
     "score",
     "sentence_counts",
 ]

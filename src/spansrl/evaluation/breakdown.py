@@ -24,7 +24,7 @@ _Bins = tuple[tuple[str, int | None], ...]
 
 
 def breakdown(
-    gold: Iterable[Scorable], predicted: Iterable[Scorable], by: By, *, match: Match = "index"
+    gold: Iterable[Scorable], predicted: Iterable[Scorable], *, by: By, match: Match = "index"
 ) -> dict[str, Counts]:
     """Counts by bin, in the order of the bins; bins in which nothing falls are there with zeros."""
     if by == "role":

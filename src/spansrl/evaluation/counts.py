@@ -21,6 +21,7 @@ from spansrl.tags import VERB
 Match = Literal["index", "lemma"]
 Scorable = Sentence | Frames
 NONE = "-NONE-"  # stands in for the missing side of a confusion
+_NOWHERE = Frames(0, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,32 +223,22 @@ def aligned(
 
     What systems have after gold's end is ignored, as the official scorer does, unless `same_count`.
     """
-    streams = [iter(system) for system in systems]
+    streams = [map(_as_frames, system) for system in systems]
+    found: list[Frames] = []
     number = 0
-    for number, gold_sent in enumerate(gold, start=1):
-        gold_frames = _as_frames(gold_sent)
-        rest = []
-        for stream in streams:
-            sent = next(stream, None)
-            if sent is None:
-                raise DataError(
-                    f"predicted ends after {number - 1} sentences, but gold goes on{_at(gold_frames)}; "
-                    "predict every sentence of gold"
-                )
-            frames = _as_frames(sent)
-            if frames.size != gold_frames.size:
-                raise DataError(
-                    f"sentence {number} has {gold_frames.size} tokens in gold{_at(gold_frames)} and "
-                    f"{frames.size} in predicted{_at(frames)}; both must hold the same sentences in order"
-                )
-            rest.append(frames)
-        yield gold_frames, rest
-    if same_count and any((extra := next(stream, None)) is not None for stream in streams):
-        assert extra is not None
-        raise DataError(
-            f"gold ends after {number} sentences, but predicted goes on{_at(_as_frames(extra))}; "
-            "scoring both ways needs the same sentences on both sides"
-        )
+    for number, frames in enumerate(map(_as_frames, gold), start=1):
+        before = found or [_NOWHERE] * len(streams)
+        found = [
+            _counterpart(frames, next(stream, None), number, last)
+            for stream, last in zip(streams, before, strict=True)
+        ]
+        yield frames, found
+    for surplus in (next(stream, None) for stream in streams if same_count):
+        if surplus is not None:
+            raise DataError(
+                f"gold ends after {number} sentences, but predicted goes on{_at(surplus)}; "
+                "scoring both ways needs the same sentences on both sides"
+            )
 
 
 def propositions(gold: Frames, predicted: Frames, match: Match) -> Iterator[tuple[int, list[Arg], list[Arg]]]:
@@ -317,6 +308,21 @@ class _Tally:
         seen = sorted(self.correct.keys() | self.excess.keys() | self.missed.keys())
         roles = {role: Counts(self.correct[role], self.excess[role], self.missed[role]) for role in seen}
         return Score(self.sentences, self.propositions, self.perfect, roles, dict(self.confusion))
+
+
+def _counterpart(gold: Frames, found: Frames | None, number: int, last: Frames) -> Frames:
+    """What a system has for gold's sentence, if it fits; `last` is the system's sentence before it."""
+    if found is None:
+        raise DataError(
+            f"predicted ends after {number - 1} sentences{_at(last)}, but gold goes on{_at(gold)}; "
+            "predict every sentence of gold"
+        )
+    if found.size != gold.size:
+        raise DataError(
+            f"sentence {number} has {gold.size} tokens in gold{_at(gold)} and {found.size} in predicted"
+            f"{_at(found)}; both must hold the same sentences in the same order"
+        )
+    return found
 
 
 def _as_frames(sent: Scorable) -> Frames:

@@ -19,9 +19,9 @@ _CONTINUATION = "C-"
 class Arg(NamedTuple):
     """An argument as the scorer sees it.
 
-    `spans` are its pieces and `end` is the last one's. `shape` is what has to agree beside role, start and end:
-    empty for one plain piece, else the set of pieces. The official scorer takes phrases nested directly inside
-    an argument for pieces of it, in place of the argument's own first piece, and so does `shape`.
+    `spans` are its pieces and `end` is the last one's. `shape` is what has to agree beside role, start and
+    end: empty for one plain piece, else the set of pieces. The official scorer takes phrases nested directly
+    inside an argument for pieces of it, in place of the argument's own first piece, and so does `shape`.
     """
 
     role: str

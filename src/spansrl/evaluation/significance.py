@@ -2,8 +2,8 @@
 
 Two tests are made, both from the counts of each sentence alone. The *paired bootstrap* draws sentences with
 replacement: how far does the difference move from one sample of the corpus to another? *Approximate
-randomisation* swaps the two systems' answers on random sentences: how large a difference do equal systems show?
-Both p-values are two-sided, with one added above and below the line, so that none is 0.
+randomisation* swaps the two systems' answers on random sentences: how large a difference do equal systems
+show? Both p-values are two-sided, with one added above and below the line, so that none is 0.
 """
 
 from __future__ import annotations
