@@ -56,7 +56,7 @@ def write_sentences(path: str | Path, sentences: Iterable[Sentence], format: str
         raise DataError(f"the format '{format}' {reason}; to write, choose one of {', '.join(WRITABLE)}")
     losses = Losses(format)
     with open_output(path) as output:
-        for line in _lines(sentences, format, losses):
+        for line in _lines(sentences, format, losses, str(path)):
             output.write(f"{line}\n".encode())
     return losses
 
@@ -103,14 +103,14 @@ def _format_to_write(path: str | Path) -> str:
     return format
 
 
-def _lines(sentences: Iterable[Sentence], format: str, losses: Losses) -> Iterator[str]:
+def _lines(sentences: Iterable[Sentence], format: str, losses: Losses, path: str) -> Iterator[str]:
     if format == "jsonl":
-        return jsonl_lines(sentences)
+        return jsonl_lines(sentences, path)
     if format == "conll05":
         sentences = iter(sentences)
         first = list(next(([sent] for sent in sentences), []))
-        return conll_lines(chain(first, sentences), _conll05_layout(first), losses)
-    return conll_lines(sentences, LAYOUTS[format], losses)
+        return conll_lines(chain(first, sentences), _conll05_layout(first), losses, path)
+    return conll_lines(sentences, LAYOUTS[format], losses, path)
 
 
 def _conll05_layout(first: list[Sentence]) -> Layout:

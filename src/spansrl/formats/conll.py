@@ -149,11 +149,13 @@ class _BlockReader:
             place = self.preds[given]
             name = layout.before[marker].name
             found = f"the predicate '{rows[place][marker]}' has no column of arguments"
-            self._fail(f"{found}: {len(self.preds)} rows have a {name}, {_columns(given)} follow", place)
+            self._fail(f"{found}: {_columns(given)} for {len(self.preds)} rows with a {name}", place)
         if given > len(self.preds):
             name = layout.before[marker].name
-            found = f"{_columns(given)} of arguments for {len(self.preds)} predicates"
-            self._fail(f"{found} (rows whose {name} is not '-'); is this {layout.name}: {layout}?", 0)
+            found = (
+                f"{_columns(given)} of arguments, but the rows whose {name} is not '-' are {len(self.preds)}"
+            )
+            self._fail(f"{found}; is this {layout.name} ({layout})?", 0)
 
     def _propositions(
         self, by_kind: dict[Kind, tuple[str, ...]], columns: Sequence[tuple[str, ...]]
@@ -226,7 +228,9 @@ class _BlockReader:
         raise FormatError(message, path=self.path, line=self.block.numbers[place]) from None
 
 
-def conll_lines(sentences: Iterable[Sentence], layout: Layout, losses: Losses) -> Iterator[str]:
+def conll_lines(
+    sentences: Iterable[Sentence], layout: Layout, losses: Losses, path: str = "<output>"
+) -> Iterator[str]:
     """The sentences as lines of this layout, without line ends; `losses` counts what it cannot hold."""
     ids = _Ids()
     document: tuple[str, ...] | None = None
@@ -237,7 +241,8 @@ def conll_lines(sentences: Iterable[Sentence], layout: Layout, losses: Losses) -
         try:
             rows = _SentenceWriter(sent, layout, losses).rows()
         except DataError as error:
-            raise DataError(f"sentence {number} cannot be written as {layout.name}: {error}") from error
+            message = f"sentence {number} cannot be written as {layout.name}: {error}"
+            raise FormatError(message, path=path) from error
         constants = tuple(rows[0][place] for place in layout.constant_places)
         if ids.next(layout, constants) != sent.id and sent.id is not None:
             losses.fields["id"] += 1

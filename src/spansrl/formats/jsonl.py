@@ -23,10 +23,14 @@ def read_jsonl(lines: Iterable[Line], path: str = "<input>") -> Iterator[Sentenc
             yield _sentence(text, path, number)
 
 
-def jsonl_lines(sentences: Iterable[Sentence]) -> Iterator[str]:
+def jsonl_lines(sentences: Iterable[Sentence], path: str = "<output>") -> Iterator[str]:
     """The sentences as lines of JSON, without line ends."""
     for number, sent in enumerate(sentences, start=1):
-        yield _line(sent, number)
+        try:
+            yield _line(sent)
+        except (ValueError, TypeError) as error:
+            message = f"sentence {number} cannot be written as JSON: {error}"
+            raise FormatError(message, path=path) from error
 
 
 def sentence_schema() -> Json:
@@ -50,14 +54,11 @@ def _sentence(text: str, path: str, number: int) -> Sentence:
         raise FormatError(f"no valid JSON: {error}", path=path, line=number) from None
 
 
-def _line(sent: Sentence, number: int) -> str:
+def _line(sent: Sentence) -> str:
     data = sent.to_dict()
-    try:
-        line = _encode(data)
-        # Half of a surrogate pair is valid in JSON as an escape but not in UTF-8.
-        return line if line.isascii() or _is_utf8(line) else _encode_ascii(data)
-    except (ValueError, TypeError) as error:
-        raise DataError(f"sentence {number} cannot be written as JSON: {error}") from error
+    line = _encode(data)
+    # Half of a surrogate pair is valid in JSON as an escape but not in UTF-8.
+    return line if line.isascii() or _is_utf8(line) else _encode_ascii(data)
 
 
 def _is_utf8(line: str) -> bool:
