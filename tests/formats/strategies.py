@@ -29,7 +29,7 @@ def phrases(draw: st.DrawFn, size: int, *, roles: tuple[str, ...] = ROLES) -> li
 
 @st.composite
 def propositions(draw: st.DrawFn, pred: int, size: int, *, bio: bool = False) -> Proposition:
-    """With spans that nest (for `bio`: stay apart) and a verb of one token, of several, in pieces, or missing."""
+    """With spans that nest (for `bio`: stay apart); the verb is a token, several, in pieces, or missing."""
     keep = keep_apart if bio else keep_nested
     verb = draw(
         st.sampled_from([[], [Phrase("V", pred, pred + 1)]])

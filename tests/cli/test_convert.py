@@ -1,0 +1,162 @@
+import gzip
+import json
+import lzma
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spansrl.formats import READABLE
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+PROPS = "-\t(A0*)\nkeep\t(V*)\n\n"
+JSON = (
+    '{"id": "1", "tokens": ["_", "_"], "props": [{"pred": 1, "lemma": "keep", '
+    '"args": [{"role": "A0", "start": 0, "end": 1}]}]}\n'
+)
+
+
+def convert(*args, stdin=b"", cwd=None):
+    """Exit code, standard output, standard error."""
+    command = [sys.executable, "-m", "spansrl", "convert", *map(str, args)]
+    done = subprocess.run(command, input=stdin, capture_output=True, cwd=cwd, check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def test_props_to_json_lines_and_back_through_files(tmp_path):
+    (tmp_path / "a.props").write_text(PROPS)
+    assert convert("a.props", "a.jsonl", cwd=tmp_path) == (0, "", "")
+    assert (tmp_path / "a.jsonl").read_text() == JSON
+    assert convert("a.jsonl", "b.props", cwd=tmp_path) == (0, "", "")
+    assert (tmp_path / "b.props").read_text() == PROPS
+
+
+def test_standard_streams_carry_json_lines_unless_told_otherwise():
+    assert convert("-", "-", stdin=PROPS.encode()) == (0, JSON, "")
+    assert convert("-", "-", "--to", "conll05-props", stdin=JSON.encode()) == (0, PROPS, "")
+    assert convert("-", "-", "--from", "conll05-props", stdin=gzip.compress(PROPS.encode())) == (0, JSON, "")
+
+
+def test_compressed_files_both_ways(tmp_path):
+    (tmp_path / "a.props.xz").write_bytes(lzma.compress(PROPS.encode()))
+    assert convert("a.props.xz", "a.jsonl.gz", cwd=tmp_path) == (0, "", "")
+    assert gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes()).decode() == JSON
+    assert convert("a.jsonl.gz", "b.props.xz", cwd=tmp_path) == (0, "", "")
+    assert lzma.decompress((tmp_path / "b.props.xz").read_bytes()).decode() == PROPS
+
+
+def test_a_file_may_be_converted_onto_itself(tmp_path):
+    (tmp_path / "a.txt").write_text(PROPS)
+    assert convert("a.txt", "a.txt", "--to", "jsonl", cwd=tmp_path) == (0, "", "")
+    assert (tmp_path / "a.txt").read_text() == JSON
+
+
+def test_an_empty_file_gives_an_empty_file(tmp_path):
+    (tmp_path / "a.props").touch()
+    assert convert("a.props", "a.jsonl", cwd=tmp_path) == (0, "", "")
+    assert (tmp_path / "a.jsonl").read_bytes() == b""
+    assert convert("-", "-") == (0, "", "")
+
+
+def test_a_byte_order_mark_crlf_and_a_missing_last_line_end_are_accepted():
+    raw = b"\xef\xbb\xbf" + PROPS.rstrip().replace("\n", "\r\n").encode()
+    assert convert("-", "-", stdin=raw) == (0, JSON, "")
+
+
+def test_what_the_target_cannot_hold_is_said_in_one_line():
+    code, out, err = convert(DATA / "sample.train.conll05", "-", "--to", "conll05-props")
+    assert (code, out) == (0, (DATA / "sample.props").read_text())
+    assert err == (
+        "convert: conll05-props cannot hold: 'tokens' (2 sentences), 'pos' (2 sentences), "
+        "'sense' (1 sentence), 'ner' (1 sentence), 'parse' (2 sentences)\n"
+    )
+
+
+def test_overlapping_arguments_for_bio_are_counted_in_that_line():
+    code, out, err = convert("-", "-", "--to", "bio", stdin=b"-\t(A0(A1*))\nkeep\t(V*)\n")
+    assert (code, out) == (0, "_\t-\t-\tB-A0\n_\tkeep\t-\tB-V\n\n")
+    assert err == "convert: bio cannot hold: overlapping spans, left out (1)\n"
+
+
+BAD = {
+    "unbalanced.props": (b"-\t(A0*\nkeep\t(V*)\n", ":1: '(A0*' is still open when the sentence ends"),
+    "closing.props": (b"-\t*)\nkeep\t(V*)\n", ":1: '*)' closes a phrase that was never opened"),
+    "ragged.props": (b"-\t*\nkeep\t(V*)\t*\n-\t*\n", ":2: 3 columns where the sentence's other lines have 2"),
+    "missing-column.props": (b"-\nkeep\n", ":2: the predicate 'keep' has no column of arguments"),
+    "extra-column.props": (
+        b"-\t*\n-\t*\n",
+        ":1: 1 column of arguments, but the rows whose LEMMA is not '-' are 0",
+    ),
+    "empty-role.props": (b"keep\t(*)\n", ":1: '(*)' is no bracket cell"),
+    "latin1.props": (b"caf\xe9\t(V*)\n", ":1: byte 0xe9 at place 4 is not UTF-8"),
+    "cut.props.gz": (gzip.compress(PROPS.encode())[:-9], ": the compressed data is damaged or cut short"),
+    "cut.props.xz": (lzma.compress(PROPS.encode())[:-9], ": the compressed data is damaged or cut short"),
+    "not-an-object.jsonl": (b"[1]\n", ":1: expected a JSON object for a sentence, found a list ([1])"),
+    "broken.jsonl": (b'{"tokens": [}\n', ":1: no valid JSON at character 13: Expecting value"),
+    "span.jsonl": (
+        b'{"tokens": ["a"], "props": [{"pred": 5}]}\n',
+        ":1: 'props[0].pred' is 5, outside the sentence",
+    ),
+    "late.jsonl": (JSON.encode() * 20 + b"{}\n", ":21: 'tokens' must be a list of strings, found nothing"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_one_line_exit_code_1_and_no_output(name, tmp_path):
+    raw, message = BAD[name]
+    (tmp_path / name).write_bytes(raw)
+    code, out, err = convert(name, "out.jsonl", cwd=tmp_path)
+    assert (code, out) == (1, "")
+    assert err.startswith("spansrl: error: " + name)
+    assert message.removeprefix(": ") in err
+    assert err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_after_an_error_standard_output_is_empty_and_an_old_file_stands(tmp_path):
+    raw = JSON.encode() * 3 + b"{}\n"
+    error = "spansrl: error: <stdin>:4: 'tokens' must be a list of strings, found nothing\n"
+    assert convert("-", "-", stdin=raw) == (1, "", error)
+    (tmp_path / "old.props").write_text(PROPS)
+    assert convert("-", "old.props", stdin=raw, cwd=tmp_path) == (1, "", error)
+    assert (tmp_path / "old.props").read_text() == PROPS
+
+
+def test_paths_that_cannot_be_used_are_named(tmp_path):
+    (tmp_path / "a.props").write_text(PROPS)
+    assert convert("no.props", "x.jsonl", cwd=tmp_path) == (
+        1,
+        "",
+        "spansrl: error: no.props: cannot be read: No such file or directory\n",
+    )
+    assert convert("a.props", "no/x.jsonl", cwd=tmp_path) == (
+        1,
+        "",
+        "spansrl: error: no/x.jsonl: cannot be written: No such file or directory\n",
+    )
+    code, out, err = convert("a.props", "x.txt", cwd=tmp_path)
+    assert (code, out) == (1, "")
+    assert err.startswith(
+        "spansrl: error: x.txt: the name does not say which format to write; name one: jsonl, "
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["a.props"]
+
+
+def test_a_format_that_does_not_exist_or_cannot_be_written_is_a_usage_error():
+    code, _, err = convert("-", "-", "--to", "skel")
+    assert code == 2
+    assert "Invalid value for '--to': 'skel' is not one of" in err
+
+
+def test_help_shows_every_format_and_examples():
+    code, out, _ = convert("--help")
+    assert code == 0
+    assert all(format in out for format in READABLE)
+    assert "spansrl convert dev.jsonl dev.props" in out
+
+
+def test_the_first_line_of_a_long_file_is_valid_json():
+    code, out, _ = convert(DATA / "sample.v4_gold_conll", "-")
+    assert code == 0
+    assert [json.loads(line)["tokens"][0] for line in out.splitlines()] == ["The", "Hush", "They"]
