@@ -1,9 +1,9 @@
 """Two tokenisations of one sentence, aligned by their part-of-speech tags where the left side has no words.
 
-PropBank's skeletons hold tags but no words; Universal Dependencies holds words, here and there cut otherwise. An
-alignment is a list of blocks in order: one token to one, several left tokens to one word (``where - ever`` to
-``where-ever``), one left token to several words (``Posts`` to ``Post s``), or a token that has no partner. The
-cheapest list of blocks is found by dynamic programming.
+PropBank's skeletons hold tags but no words; Universal Dependencies holds words, here and there cut otherwise.
+An alignment is a list of blocks in order: one token to one, several left tokens to one word (``where - ever``
+to ``where-ever``), one left token to several words (``Posts`` to ``Post s``), or a token without a partner.
+The cheapest list of blocks is found by dynamic programming.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from spansrl.structures import Span
 
 MAX_MERGED = 6  # left tokens in one word; "SS - N - 22" needs five
 MAX_SPLIT = 4  # words for one left token; "2 / 3" needs three
+_DRIFT = 8
 
 # Set by looking at the sentences of EWT that two teams cut differently: a wrong tag must stay cheaper than a
 # regrouping, since many tags were corrected later ("of course" from RB RB to IN NN) and few tokens were.
@@ -63,8 +64,10 @@ class Block(NamedTuple):
 def align(left: Sequence[Token], right: Sequence[Token]) -> list[Block]:
     """The cheapest blocks that cover both sides, in order; the same answer for the same input, always."""
     best: dict[tuple[int, int], tuple[float, int, int]] = {(0, 0): (0.0, 0, 0)}
+    longer = len(right) - len(left)
     for i in range(len(left) + 1):
-        for j in range(len(right) + 1):
+        # Sides that tell the same text do not drift apart further than this.
+        for j in range(max(0, i + min(0, longer) - _DRIFT), min(len(right), i + max(0, longer) + _DRIFT) + 1):
             if (i, j) not in best:
                 continue
             so_far = best[i, j][0]
@@ -134,8 +137,8 @@ def _most_tokens(word: Token) -> int:
 
 
 def _is_punctuation(token: Token) -> bool:
-    """Whether the tag is one of the signs, like ``,`` and ``.``; hyphens and symbols have tags with letters."""
-    return not any(char.isalpha() for char in token.tag)
+    """Whether the tag is a sign, like ``,`` and ``.``; hyphens and brackets have tags with letters."""
+    return not token.tag.strip("-$").isalpha()
 
 
 def _piece_counts(form: str) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """What a corpus builder found and what it lost, counted while the sentences pass by.
 
-An `Audit` counts sentences split by split, collects what was dropped and why, and finds identical sentences that
-stand in more than one split. Nothing in it depends on where the sources lie, so equal sources give equal accounts.
+An `Audit` counts sentences split by split, collects what was dropped and why, and finds identical sentences
+that stand in more than one split. Nothing in it depends on where the sources lie.
 """
 
 from __future__ import annotations

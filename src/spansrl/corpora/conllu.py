@@ -1,6 +1,6 @@
 """Universal Dependencies sentences: words, lemmas and tags, and where each word stands in the raw text.
 
-Multiword-token lines (``1-2``) give the text its spelling, empty nodes (``1.1``) are left out, syntax is not read.
+Multiword-token lines (``1-2``) say where spaces are, empty nodes (``1.1``) are left out, syntax is not read.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class _Reader:
         start = len(sentence.text)
         sentence.text += form
         sentence.words.append(Word(form, lemma, tag, start, len(sentence.text), glued))
-        # Inside a multiword token nothing separates the words; in EWT their forms always add up to its spelling.
+        # Nothing separates the words of a multiword token; in EWT their forms always add up to its spelling.
         if index < self.multiword_end:
             self.gap = ""
         else:

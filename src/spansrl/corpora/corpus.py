@@ -26,7 +26,7 @@ class Corpus:
 
 
 def write_corpus(corpus: Corpus, folder: Path) -> None:
-    """Write ``SPLIT.jsonl`` for every split and ``audit.json``; after an error the folder is as it was before."""
+    """Write ``SPLIT.jsonl`` for every split and ``audit.json``; after an error the folder is as it was."""
     with _made(folder), ExitStack() as stack:
         outputs = {
             split: stack.enter_context(open_output(folder / f"{split}.jsonl"))

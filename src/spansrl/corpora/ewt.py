@@ -1,7 +1,7 @@
 """The English Web Treebank PropBank, joined from two free sources.
 
-PropBank's release has the propositions without words (``data/google/ewt/GENRE/NN/NAME.xml.gold_skel``) and the
-split (``docs/evaluation/ewt.SPLIT.txt``); Universal Dependencies has the words, a file a document
+PropBank's release has the propositions without words (``data/google/ewt/GENRE/NN/NAME.xml.gold_skel``) and
+the split (``docs/evaluation/ewt.SPLIT.txt``); Universal Dependencies has the words, a file a document
 (``not-to-release/sources/GENRE/NAME.xml.conllu``). `joining` brings the two together.
 """
 
@@ -24,8 +24,8 @@ from spansrl.structures import Json, Sentence
 
 SPLITS = ("train", "dev", "test")
 
-# GitHub resolves the abbreviated commits in these addresses. It may compress its archives anew at any time, so the
-# archive itself has no lasting digest; the digests are those of the files that we read from it.
+# GitHub resolves the abbreviated commits in these addresses. It may compress its archives anew at any time,
+# so an archive has no lasting digest; the digests are those of the files that we read from it.
 PROPBANK = Pin(
     commit="4abade0",
     url="https://github.com/propbank/propbank-release/archive/4abade0.tar.gz",
@@ -63,7 +63,7 @@ class Source:
 def build_ewt(
     propbank: str | None = None, ud: str | None = None, *, progress: Progress = no_progress
 ) -> Corpus:
-    """The corpus from two sources, each a directory, an archive or a URL; None downloads the pinned commit."""
+    """The corpus from two sources, each a directory, an archive or a URL; None means the pinned commit."""
     with fetched(propbank or PROPBANK.url, "propbank", progress) as path:
         skeletons = _read(path, propbank or PROPBANK.url, (_SKELETON, _LIST))
     _check_propbank(skeletons)

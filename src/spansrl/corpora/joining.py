@@ -1,8 +1,8 @@
 """Propositions without words meet words without propositions: one document of each, joined.
 
-Sentences are paired by position where both sides have equally many, else by their tags. In a pair of equal length
-the tokens correspond by position too, unless their tags say that both sides were regrouped. A proposition moves
-along the alignment; it is lost only if a token that it needs has no word, or if two of its spans fall together.
+Sentences are paired by position where both sides have equally many, else by their tags. In a pair of equal
+length the tokens correspond by position too, unless their tags say that both sides were regrouped. Propositions
+move along the alignment; one is lost only if a token that it needs has no word, or if two of its spans meet.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SOURCE_KEY = "ud"  # of Sentence.extra: ids of the sentences that the words come
 NEW_PARAGRAPH_KEY = "newpar"  # of Sentence.extra: true where the sentence begins a paragraph
 
 
-class CannotMove(DataError):
+class CannotMoveError(DataError):
     """A proposition has no place in the words."""
 
 
@@ -125,7 +125,7 @@ def _moved_propositions(pair: Pair, audit: Audit) -> Iterator[Proposition]:
         where = f"{_name(pair.skeleton)}:{prop.pred}"
         try:
             yield _moved(prop, block_of, pair)
-        except CannotMove as error:
+        except CannotMoveError as error:
             audit.drop("proposition", where, str(error))
             continue
         if any(_is_widened(span, block_of) for span in (*prop.verb_spans, *(arg.span for arg in prop.args))):
@@ -138,7 +138,7 @@ def _moved(prop: Proposition, block_of: dict[int, Block], pair: Pair) -> Proposi
     args = tuple(Argument(arg.role, _moved_span(arg.span, block_of)) for arg in prop.args)
     spans = sorted((*verb, *(arg.span for arg in args)))
     if any(one.end > other.start for one, other in pairwise(spans)):
-        raise CannotMove("two of its spans share a word")
+        raise CannotMoveError("two of its spans share a word")
     v = None if verb == (Span(pred, pred + 1),) else verb
     return Proposition(pred, args, lemma=prop.lemma, sense=prop.sense, v=v)
 
@@ -159,7 +159,7 @@ def _right(token: int, block_of: dict[int, Block]) -> Span:
     """The words of the block that a token is in."""
     block = block_of.get(token)
     if block is None or block.right.start == block.right.end:
-        raise CannotMove("a token that it needs has no word")
+        raise CannotMoveError("a token that it needs has no word")
     return block.right
 
 

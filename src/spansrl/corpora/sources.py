@@ -56,16 +56,21 @@ def is_url(source: str) -> bool:
     return source.startswith(("http://", "https://"))
 
 
-def read_members(source: Path, shown: str, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+def read_members(
+    source: Path, shown: str, wanted: Callable[[str], bool], *, alone: bool = False
+) -> Iterator[tuple[str, bytes]]:
     """Name (with ``/``) and content of every file below a directory or in an archive that `wanted` accepts.
 
-    `shown` is what messages call the source: a temporary file's name would tell nobody anything.
+    `shown` is what messages call the source: a temporary file's name would tell nobody anything. With `alone`
+    a file whose own name is wanted is its only member.
     """
     if not source.exists():
         raise DataError(f"{shown}: no such file or directory")
     try:
         if source.is_dir():
             yield from _directory_members(source, wanted)
+        elif alone and wanted(source.name):
+            yield source.name, source.read_bytes()
         elif zipfile.is_zipfile(source):
             yield from _zip_members(source, wanted)
         else:
@@ -79,6 +84,19 @@ def read_members(source: Path, shown: str, wanted: Callable[[str], bool]) -> Ite
         raise DataError(f"{error.filename or shown}: cannot be read: {error.strerror or error}") from error
 
 
+def member_names(source: Path, shown: str) -> list[str]:
+    """The names that `read_members` would offer, without reading their content."""
+    names: list[str] = []
+
+    def note(name: str) -> bool:
+        names.append(name)
+        return False
+
+    for _ in read_members(source, shown, note):
+        pass
+    return names
+
+
 def fingerprint(members: Mapping[str, bytes]) -> str:
     """One SHA-256 for a set of named files, the same whatever they were packed in."""
     digest = hashlib.sha256()
@@ -88,7 +106,7 @@ def fingerprint(members: Mapping[str, bytes]) -> str:
 
 
 def lines_of(content: bytes, path: str) -> Iterator[Line]:
-    """The lines of a UTF-8 file that was read as bytes, .gz or .xz or plain; a byte-order mark is accepted."""
+    """The lines of a UTF-8 file that was read as bytes, compressed or not; a byte-order mark is accepted."""
     opener = _opener(content)
     if opener is not None:
         content = _decompressed(content, path)
@@ -115,7 +133,7 @@ def fetched(source: str, what: str, progress: Progress = no_progress) -> Iterato
         except (OSError, http.client.HTTPException) as error:  # URLError is an OSError
             reason = getattr(error, "reason", None) or error
             raise DataError(
-                f"{source}: cannot be downloaded ({reason}); try again, or give a copy of your own with --{what}"
+                f"{source}: cannot be downloaded ({reason}); try again, or give your own copy with --{what}"
             ) from error
         yield path
 

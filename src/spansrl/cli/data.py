@@ -1,0 +1,195 @@
+"""`spansrl data`: corpora from their raw sources, as JSON lines with an account of what was kept and lost."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import Progress as ProgressBar
+from rich.table import Table
+
+from spansrl.corpora.audit import KINDS, Audit, Note, SplitCounts, by_reason
+from spansrl.corpora.conll05 import build_conll05
+from spansrl.corpora.conll12 import build_conll12
+from spansrl.corpora.corpus import AUDIT_FILE, Corpus, write_corpus
+from spansrl.corpora.ewt import build_ewt
+from spansrl.corpora.sources import Progress, no_progress
+
+_WIDTH = 100
+
+_out = click.option(
+    "--out",
+    required=True,
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Directory for the files; made if need be.",
+)
+
+
+@click.group()
+def command() -> None:
+    """Build a corpus: JSON lines for every split, and an account of what was kept and lost.
+
+    Each builder writes SPLIT.jsonl and audit.json into one directory, all of them or none, the same to the
+    byte for the same sources, and prints a table of what is in them.
+
+    \b
+    Examples
+      spansrl data ewt --out data/ewt                       free; downloads its two sources
+      spansrl data conll05 conll05st-release --trees treebank_3 --out data/conll05
+      spansrl data conll12 conll-2012/v4 --out data/conll12
+    """
+
+
+@command.command()
+@click.option("--propbank", metavar="SRC", help="The PropBank release.  [default: downloaded]")
+@click.option("--ud", metavar="SRC", help="UD_English-EWT.  [default: downloaded]")
+@_out
+def ewt(propbank: str | None, ud: str | None, out: Path) -> None:
+    """Build the English Web Treebank PropBank, which is free: 16,578 sentences, 50,262 propositions.
+
+    PropBank's release holds the propositions, Universal Dependencies the words; they are joined sentence by
+    sentence, and aligned where they cut a text differently. SRC is a directory, an archive (.tar.xz, .tar.gz,
+    .zip) or a URL. Without it the commits that this was made for are downloaded from GitHub: propbank-release
+    4abade0 and UD_English-EWT 15d613d, both CC BY-SA 4.0.
+
+    \b
+    Writes train.jsonl, dev.jsonl, test.jsonl and audit.json.
+
+    \b
+    Examples
+      spansrl data ewt --out data/ewt
+      spansrl data ewt --propbank propbank-release.tar.xz --ud UD_English-EWT --out data/ewt
+    """
+    _build(lambda progress: build_ewt(propbank, ud, progress=progress), out)
+
+
+@command.command()
+@click.argument("source", metavar="SRC", type=click.Path(path_type=Path))
+@click.option(
+    "--trees",
+    metavar="SRC",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Penn Treebank trees (WSJ, Brown) for the words, where SRC has none; may be repeated.",
+)
+@_out
+def conll05(source: Path, trees: tuple[Path, ...], out: Path) -> None:
+    """Build CoNLL-2005 from your own copy: WSJ 02-21, 24 and 23, and Brown ck01-ck03.
+
+    SRC is a directory or an archive with the shared task's column files, plain or .gz: a file a section and
+    layer, or all layers merged in one file a split. Trees are read from names like wsj_0200.mrg and ck01.mrg.
+
+    \b
+    Layers             train.02.words.gz train.02.props.gz train.02.synt.cha.gz train.02.ne.gz
+                       train.02.senses.gz … devel.24.* test.wsj.* test.brown.*
+    Merged             train-set.gz devel-set.gz test.wsj.gz test.brown.gz
+                       WORD POS PARSE NE [FRAME] LEMMA ARGS…  or  WORD LEMMA ARGS…
+
+    \b
+    Writes train.jsonl, dev.jsonl, test.wsj.jsonl, test.brown.jsonl (those that SRC has) and audit.json.
+
+    \b
+    Examples
+      spansrl data conll05 conll05st-release --out data/conll05
+      spansrl data conll05 conll05st-release.tar.gz --trees treebank_3/parsed/mrg --out data/conll05
+    """
+    _build(lambda progress: build_conll05(source, trees, progress=progress), out)
+
+
+@command.command()
+@click.argument("source", metavar="SRC", type=click.Path(path_type=Path))
+@click.option("--train-list", metavar="FILE", type=click.Path(path_type=Path), help="Documents of train.")
+@click.option("--dev-list", metavar="FILE", type=click.Path(path_type=Path), help="Documents of dev.")
+@click.option("--test-list", metavar="FILE", type=click.Path(path_type=Path), help="Documents of test.")
+@_out
+def conll12(
+    source: Path, train_list: Path | None, dev_list: Path | None, test_list: Path | None, out: Path
+) -> None:
+    """Build CoNLL-2012 from your own *_gold_conll files.
+
+    SRC is a directory or an archive with such files anywhere below it. They belong to the split whose
+    directory they are in (train, development, test; conll-2012-test wins over test), or to the split whose
+    list names them, a document a line: bc/cctv/00/cctv_0000. Other languages than English are left out.
+
+    \b
+    Writes train.jsonl, dev.jsonl, test.jsonl (those that SRC has) and audit.json.
+
+    \b
+    Examples
+      spansrl data conll12 conll-2012/v4/data --out data/conll12
+      spansrl data conll12 annotations --train-list train.txt --dev-list dev.txt --test-list test.txt \\
+          --out data/conll12
+    """
+    given = {"train": train_list, "dev": dev_list, "test": test_list}
+    lists = {split: path for split, path in given.items() if path is not None}
+    _build(lambda progress: build_conll12(source, lists, progress=progress), out)
+
+
+def _build(builder: Callable[[Progress], Corpus], out: Path) -> None:
+    with _progress() as progress:
+        corpus = builder(progress)
+        write_corpus(corpus, out)
+    _show(corpus.audit, out)
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """A bar on standard error, if somebody is there to see it."""
+    if not sys.stderr.isatty():
+        yield no_progress
+        return
+    with ProgressBar(console=Console(stderr=True), transient=True) as bar:
+        tasks = {}
+
+        def report(what: str, done: int, total: int | None) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=total)
+            bar.update(tasks[what], completed=done)
+
+        yield report
+
+
+def _show(audit: Audit, out: Path) -> None:
+    console = Console(width=_WIDTH, highlight=False)
+    console.print(_table(audit))
+    for title, notes in (("Dropped", audit.dropped), ("Aligned", audit.repaired)):
+        console.print(f"\n{title}: {_told(notes)}", soft_wrap=True)
+    groups = audit.duplicate_groups()
+    console.print(f"\nIdentical sentences in more than one split: {len(groups)} groups", soft_wrap=True)
+    names = ", ".join(f"{split}.jsonl" for split in audit.splits)
+    console.print(f"\nWritten to {out}: {names}, {AUDIT_FILE}", soft_wrap=True)
+
+
+def _table(audit: Audit) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(audit.corpus)
+    for name in (*audit.splits, "all"):
+        table.add_column(name, justify="right")
+    for name, figure in _FIGURES.items():
+        figures = [figure(counts) for counts in audit.splits.values()]
+        table.add_row(name, *(f"{value:,}" for value in (*figures, sum(figures))))
+    return table
+
+
+def _kind(kind: str) -> Callable[[SplitCounts], int]:
+    return lambda counts: counts.kinds[kind]
+
+
+_FIGURES: dict[str, Callable[[SplitCounts], int]] = {
+    "documents": lambda counts: len(counts.documents),
+    "sentences": lambda counts: counts.sentences,
+    "tokens": lambda counts: counts.tokens,
+    "propositions": lambda counts: counts.propositions,
+    **{f"  {kind}": _kind(kind) for kind in KINDS},
+    "arguments": lambda counts: counts.arguments,
+}
+
+
+def _told(notes: list[Note]) -> str:
+    lines = [f"\n  {count:,} × {what}: {reason}" for (what, reason), count in by_reason(notes).items()]
+    return "".join(lines) or "nothing"

@@ -1,0 +1,126 @@
+"""CoNLL-2012 from a user's own ``*_gold_conll`` files, made from OntoNotes by the shared task's scripts.
+
+The split is that of the directories (``data/train/…``, ``data/development/…``, ``data/test/…``; a directory
+``conll-2012-test`` beside ``test`` holds the official test set, so it wins), or that of lists of documents.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from spansrl.corpora.audit import Audit
+from spansrl.corpora.corpus import Corpus
+from spansrl.corpora.sources import Progress, lines_of, member_names, no_progress, read_members
+from spansrl.errors import DataError
+from spansrl.formats.conll import read_conll
+from spansrl.formats.files import read_lines
+from spansrl.formats.layouts import LAYOUTS
+from spansrl.structures import Sentence
+
+SPLITS = ("train", "dev", "test")
+_SPLIT_OF_DIRECTORY = {
+    "train": "train",
+    "development": "dev",
+    "dev": "dev",
+    "test": "test",
+    "conll-2012-test": "test",
+}
+_OFFICIAL_TEST, _OTHER_TEST = "conll-2012-test", "test"
+_OTHER_LANGUAGES = frozenset({"arabic", "chinese"})
+_SUFFIX = re.compile(r"\.(?:v\d+_)?gold_(?:conll|skel)(?:\.gz|\.xz)?$")
+_GOLD = re.compile(r"[._]gold_conll(?:\.gz|\.xz)?$")
+
+
+def build_conll12(
+    source: Path, lists: Mapping[str, Path] | None = None, *, progress: Progress = no_progress
+) -> Corpus:
+    """The corpus from files below `source`, a directory or an archive.
+
+    `lists` gives a file a split, with a document a line (``bc/cctv/00/cctv_0000``); then directories say nothing.
+    """
+    names = [name for name in member_names(source, str(source)) if _GOLD.search(name)]
+    if not names:
+        raise DataError(
+            f"{source}: no *_gold_conll files; expected CoNLL-2012 as made by its scripts, "
+            "like data/train/data/english/annotations/bc/cctv/00/cctv_0001.v4_gold_conll"
+        )
+    notes = Audit("conll12", SPLITS)
+    split_of = _by_list(names, lists, notes) if lists else _by_directory(names, notes)
+    if not split_of:
+        raise DataError(
+            f"{source}: none of the {len(names)} files is below a directory train, development or test"
+            if not lists
+            else f"{source}: none of the {len(names)} files is in the lists"
+        )
+    audit = Audit("conll12", [split for split in SPLITS if split in split_of.values()])
+    audit.dropped += notes.dropped
+    return Corpus(_sentences(source, split_of, audit, progress), audit)
+
+
+def _by_directory(names: list[str], audit: Audit) -> dict[str, str]:
+    """The split of every English file, by the first directory above it that is called like one."""
+    directories = {name: _split_directory(name) for name in names}
+    official = _OFFICIAL_TEST in directories.values()
+    found: dict[str, str] = {}
+    for name, directory in directories.items():
+        if _OTHER_LANGUAGES & set(PurePosixPath(name).parts):
+            audit.drop("document", name, "not English")
+        elif directory is None:
+            audit.drop("document", name, "not below train, development or test")
+        elif official and directory == _OTHER_TEST:
+            audit.drop("document", name, f"in test, but {_OFFICIAL_TEST} is the official test set")
+        else:
+            found[name] = _SPLIT_OF_DIRECTORY[directory]
+    return found
+
+
+def _split_directory(name: str) -> str | None:
+    return next((part for part in PurePosixPath(name).parts[:-1] if part in _SPLIT_OF_DIRECTORY), None)
+
+
+def _by_list(names: list[str], lists: Mapping[str, Path], audit: Audit) -> dict[str, str]:
+    """The split of every file that is listed, by the last four parts of its name."""
+    split_of: dict[str, str] = {}
+    for split, path in lists.items():
+        for line in read_lines(path):
+            if line.text.strip():
+                split_of[_document(line.text.strip())] = split
+    found: dict[str, str] = {}
+    placed: set[str] = set()
+    for name in names:
+        document = _document(name)
+        if document not in split_of:
+            audit.drop("document", document, "in none of the lists")
+        elif document in placed:
+            audit.drop("document", name, "the same document twice")
+        else:
+            found[name] = split_of[document]
+            placed.add(document)
+    for document in split_of:
+        if document not in placed:
+            audit.drop("document", document, "in a list, but there is no file")
+    return found
+
+
+def _document(name: str) -> str:
+    return "/".join(PurePosixPath(_SUFFIX.sub("", name)).parts[-4:])
+
+
+def _sentences(
+    source: Path, split_of: dict[str, str], audit: Audit, progress: Progress
+) -> Iterator[tuple[str, Sentence]]:
+    for split in SPLITS:
+        if split not in audit.splits:
+            audit.drop("split", split, "not in the source")
+    digest = hashlib.sha256()
+    members = read_members(source, str(source), split_of.__contains__)
+    for done, (name, content) in enumerate(members, 1):
+        digest.update(f"{_document(name)}\0{hashlib.sha256(content).hexdigest()}\n".encode())
+        path = f"{source}/{name}"
+        for sent in read_conll(lines_of(content, path), LAYOUTS["conll12"], path):
+            yield split_of[name], sent
+        progress("reading documents", done, len(split_of))
+    audit.sources["conll12"] = {"files": len(split_of), "sha256": digest.hexdigest()}
