@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from spansrl.errors import DataError
@@ -43,26 +44,31 @@ class TagError(DataError):
 
 def phrases_from_column(cells: Sequence[str]) -> list[Phrase]:
     """The phrases of one bracket column, outer before inner."""
-    found: list[Phrase] = []
-    still_open: list[int] = []  # places in `found`; their ends are not known yet
+    roles: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    still_open: list[int] = []  # places in these lists; their ends are not known yet
     for row, cell in enumerate(cells):
         if cell == "*":
             continue
-        match = _CELL.fullmatch(cell)
-        if match is None:
+        parts = _cell_parts(cell)
+        if parts is None:
             raise TagError(f"'{cell}' is no bracket cell; write it like '(A0*', '*', '*)' or '(A0*)'", row)
-        for role in match[1].split("(")[1:]:
-            still_open.append(len(found))
-            found.append(Phrase(role, row, row))
-        for _ in match[2]:
-            if not still_open:
-                raise TagError(f"'{cell}' closes a phrase that was never opened; remove a ')'", row)
-            place = still_open.pop()
-            found[place] = found[place]._replace(end=row + 1)
+        opened, closed = parts
+        for role in opened:
+            still_open.append(len(roles))
+            roles.append(role)
+            starts.append(row)
+            ends.append(row)
+        if closed > len(still_open):
+            raise TagError(f"'{cell}' closes a phrase that was never opened; remove a ')'", row)
+        for _ in range(closed):
+            ends[still_open.pop()] = row + 1
     if still_open:
-        role, row, _ = found[still_open[-1]]
-        raise TagError(f"'({role}*' is still open when the sentence ends; add the closing ')'", row)
-    return found
+        place = still_open[-1]
+        message = f"'({roles[place]}*' is still open when the sentence ends; add the closing ')'"
+        raise TagError(message, starts[place])
+    return list(map(Phrase, roles, starts, ends))
 
 
 def column_from_phrases(phrases: Iterable[Phrase], size: int) -> list[str]:
@@ -168,6 +174,13 @@ def proposition_parts(phrases: Iterable[Phrase]) -> tuple[tuple[Span, ...], tupl
 def shown(phrase: Phrase) -> str:
     """A phrase in words, for a message."""
     return f"'{phrase.role}' over tokens {phrase.start} to {phrase.end}"
+
+
+@lru_cache(maxsize=4096)  # a corpus has few different cells
+def _cell_parts(cell: str) -> tuple[tuple[str, ...], int] | None:
+    """The roles that a cell opens and the number of phrases that it closes; None if it is no bracket cell."""
+    match = _CELL.fullmatch(cell)
+    return None if match is None else (tuple(match[1].split("(")[1:]), len(match[2]))
 
 
 def _keep(

@@ -1,4 +1,5 @@
 import gzip
+import io
 import json
 import lzma
 import subprocess
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from spansrl.cli import main
 from spansrl.formats import READABLE
 
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -17,14 +19,24 @@ JSON = (
 )
 
 
-def convert(*args, stdin=b"", cwd=None):
-    """Exit code, standard output, standard error."""
-    command = [sys.executable, "-m", "spansrl", "convert", *map(str, args)]
-    done = subprocess.run(command, input=stdin, capture_output=True, cwd=cwd, check=False)
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
+@pytest.fixture
+def convert(monkeypatch, capsysbinary):
+    """The command run in this process: arguments in; exit code, standard output and standard error out."""
+
+    def run(*args, stdin=b"", cwd=None):
+        if cwd is not None:
+            monkeypatch.chdir(cwd)
+        monkeypatch.setattr(sys, "argv", ["spansrl", "convert", *map(str, args)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        with pytest.raises(SystemExit) as caught:
+            main()
+        out, err = capsysbinary.readouterr()
+        return caught.value.code, out.decode(), err.decode()
+
+    return run
 
 
-def test_props_to_json_lines_and_back_through_files(tmp_path):
+def test_props_to_json_lines_and_back_through_files(convert, tmp_path):
     (tmp_path / "a.props").write_text(PROPS)
     assert convert("a.props", "a.jsonl", cwd=tmp_path) == (0, "", "")
     assert (tmp_path / "a.jsonl").read_text() == JSON
@@ -32,13 +44,13 @@ def test_props_to_json_lines_and_back_through_files(tmp_path):
     assert (tmp_path / "b.props").read_text() == PROPS
 
 
-def test_standard_streams_carry_json_lines_unless_told_otherwise():
+def test_standard_streams_carry_json_lines_unless_told_otherwise(convert):
     assert convert("-", "-", stdin=PROPS.encode()) == (0, JSON, "")
     assert convert("-", "-", "--to", "conll05-props", stdin=JSON.encode()) == (0, PROPS, "")
     assert convert("-", "-", "--from", "conll05-props", stdin=gzip.compress(PROPS.encode())) == (0, JSON, "")
 
 
-def test_compressed_files_both_ways(tmp_path):
+def test_compressed_files_both_ways(convert, tmp_path):
     (tmp_path / "a.props.xz").write_bytes(lzma.compress(PROPS.encode()))
     assert convert("a.props.xz", "a.jsonl.gz", cwd=tmp_path) == (0, "", "")
     assert gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes()).decode() == JSON
@@ -46,25 +58,25 @@ def test_compressed_files_both_ways(tmp_path):
     assert lzma.decompress((tmp_path / "b.props.xz").read_bytes()).decode() == PROPS
 
 
-def test_a_file_may_be_converted_onto_itself(tmp_path):
+def test_a_file_may_be_converted_onto_itself(convert, tmp_path):
     (tmp_path / "a.txt").write_text(PROPS)
     assert convert("a.txt", "a.txt", "--to", "jsonl", cwd=tmp_path) == (0, "", "")
     assert (tmp_path / "a.txt").read_text() == JSON
 
 
-def test_an_empty_file_gives_an_empty_file(tmp_path):
+def test_an_empty_file_gives_an_empty_file(convert, tmp_path):
     (tmp_path / "a.props").touch()
     assert convert("a.props", "a.jsonl", cwd=tmp_path) == (0, "", "")
     assert (tmp_path / "a.jsonl").read_bytes() == b""
     assert convert("-", "-") == (0, "", "")
 
 
-def test_a_byte_order_mark_crlf_and_a_missing_last_line_end_are_accepted():
+def test_a_byte_order_mark_crlf_and_a_missing_last_line_end_are_accepted(convert):
     raw = b"\xef\xbb\xbf" + PROPS.rstrip().replace("\n", "\r\n").encode()
     assert convert("-", "-", stdin=raw) == (0, JSON, "")
 
 
-def test_what_the_target_cannot_hold_is_said_in_one_line():
+def test_what_the_target_cannot_hold_is_said_in_one_line(convert):
     code, out, err = convert(DATA / "sample.train.conll05", "-", "--to", "conll05-props")
     assert (code, out) == (0, (DATA / "sample.props").read_text())
     assert err == (
@@ -73,7 +85,7 @@ def test_what_the_target_cannot_hold_is_said_in_one_line():
     )
 
 
-def test_overlapping_arguments_for_bio_are_counted_in_that_line():
+def test_overlapping_arguments_for_bio_are_counted_in_that_line(convert):
     code, out, err = convert("-", "-", "--to", "bio", stdin=b"-\t(A0(A1*))\nkeep\t(V*)\n")
     assert (code, out) == (0, "_\t-\t-\tB-A0\n_\tkeep\t-\tB-V\n\n")
     assert err == "convert: bio cannot hold: overlapping spans, left out (1)\n"
@@ -86,7 +98,7 @@ BAD = {
     "missing-column.props": (b"-\nkeep\n", ":2: the predicate 'keep' has no column of arguments"),
     "extra-column.props": (
         b"-\t*\n-\t*\n",
-        ":1: 1 column of arguments, but the rows whose LEMMA is not '-' are 0",
+        ":1: 1 column of arguments for 0 rows with a LEMMA",
     ),
     "empty-role.props": (b"keep\t(*)\n", ":1: '(*)' is no bracket cell"),
     "latin1.props": (b"caf\xe9\t(V*)\n", ":1: byte 0xe9 at place 4 is not UTF-8"),
@@ -103,7 +115,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_bad_input_is_one_line_exit_code_1_and_no_output(name, tmp_path):
+def test_bad_input_is_one_line_exit_code_1_and_no_output(convert, name, tmp_path):
     raw, message = BAD[name]
     (tmp_path / name).write_bytes(raw)
     code, out, err = convert(name, "out.jsonl", cwd=tmp_path)
@@ -114,7 +126,7 @@ def test_bad_input_is_one_line_exit_code_1_and_no_output(name, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_after_an_error_standard_output_is_empty_and_an_old_file_stands(tmp_path):
+def test_after_an_error_standard_output_is_empty_and_an_old_file_stands(convert, tmp_path):
     raw = JSON.encode() * 3 + b"{}\n"
     error = "spansrl: error: <stdin>:4: 'tokens' must be a list of strings, found nothing\n"
     assert convert("-", "-", stdin=raw) == (1, "", error)
@@ -123,7 +135,7 @@ def test_after_an_error_standard_output_is_empty_and_an_old_file_stands(tmp_path
     assert (tmp_path / "old.props").read_text() == PROPS
 
 
-def test_paths_that_cannot_be_used_are_named(tmp_path):
+def test_paths_that_cannot_be_used_are_named(convert, tmp_path):
     (tmp_path / "a.props").write_text(PROPS)
     assert convert("no.props", "x.jsonl", cwd=tmp_path) == (
         1,
@@ -143,20 +155,32 @@ def test_paths_that_cannot_be_used_are_named(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.props"]
 
 
-def test_a_format_that_does_not_exist_or_cannot_be_written_is_a_usage_error():
+def test_a_format_that_does_not_exist_or_cannot_be_written_is_a_usage_error(convert):
     code, _, err = convert("-", "-", "--to", "skel")
     assert code == 2
     assert "Invalid value for '--to': 'skel' is not one of" in err
 
 
-def test_help_shows_every_format_and_examples():
+def test_help_shows_every_format_and_examples(convert):
     code, out, _ = convert("--help")
     assert code == 0
     assert all(format in out for format in READABLE)
     assert "spansrl convert dev.jsonl dev.props" in out
 
 
-def test_the_first_line_of_a_long_file_is_valid_json():
+def test_the_first_line_of_a_long_file_is_valid_json(convert):
     code, out, _ = convert(DATA / "sample.v4_gold_conll", "-")
     assert code == 0
     assert [json.loads(line)["tokens"][0] for line in out.splitlines()] == ["The", "Hush", "They"]
+
+
+def test_the_command_works_as_a_program_of_its_own():
+    command = [sys.executable, "-m", "spansrl", "convert", "-", "-"]
+    done = subprocess.run(command, input=PROPS.encode() + b"x\n", capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.decode() == (
+        "spansrl: error: <stdin>:4: the predicate 'x' has no column of arguments: "
+        "0 columns for 1 row with a LEMMA\n"
+    )
+    done = subprocess.run(command, input=PROPS.encode(), capture_output=True, check=False)
+    assert (done.returncode, done.stdout.decode(), done.stderr) == (0, JSON, b"")

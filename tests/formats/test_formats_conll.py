@@ -168,7 +168,7 @@ def test_white_space_other_than_spaces_and_tabs_belongs_to_the_word():
         ),
         (
             "keep\t(V*)\t*\n-\t*\t*\n",
-            "some.file:1: 2 columns of arguments, but the rows whose LEMMA is not '-' are 1;"
+            "some.file:1: 2 columns of arguments for 1 row with a LEMMA;"
             " is this conll05-props (LEMMA ARGS…)?",
         ),
         (

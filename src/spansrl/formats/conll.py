@@ -135,7 +135,9 @@ class _BlockReader:
         marker, fixed = layout.predicate_place, len(layout.columns)
         for place, row in enumerate(rows):
             if len(row) < fixed:
-                self._fail(f"{_columns(len(row))}, but {layout.name} has at least {fixed}: {layout}", place)
+                self._fail(
+                    f"{_count(len(row), 'column')}, but {layout.name} has at least {fixed}: {layout}", place
+                )
             if row[marker] != NOTHING:
                 self.preds.append(place)
         wanted = fixed + len(self.preds)
@@ -143,17 +145,22 @@ class _BlockReader:
         if len(widths) > 1:
             usual = wanted if wanted in widths else widths.most_common(1)[0][0]
             place = next(place for place, row in enumerate(rows) if len(row) != usual)
-            self._fail(f"{_columns(len(rows[place]))} where the sentence's other lines have {usual}", place)
+            self._fail(
+                f"{_count(len(rows[place]), 'column')} where the sentence's other lines have {usual}", place
+            )
         given = len(rows[0]) - fixed
         if given < len(self.preds):
             place = self.preds[given]
             name = layout.before[marker].name
             found = f"the predicate '{rows[place][marker]}' has no column of arguments"
-            self._fail(f"{found}: {_columns(given)} for {len(self.preds)} rows with a {name}", place)
+            self._fail(
+                f"{found}: {_count(given, 'column')} for {_count(len(self.preds), 'row')} with a {name}",
+                place,
+            )
         if given > len(self.preds):
             name = layout.before[marker].name
             found = (
-                f"{_columns(given)} of arguments, but the rows whose {name} is not '-' are {len(self.preds)}"
+                f"{_count(given, 'column')} of arguments for {_count(len(self.preds), 'row')} with a {name}"
             )
             self._fail(f"{found}; is this {layout.name} ({layout})?", 0)
 
@@ -461,5 +468,5 @@ def _begin_document(document: str, part: str) -> str:
     return f"#begin document ({document}); part {part.zfill(3)}"
 
 
-def _columns(count: int) -> str:
-    return f"{count} column{'s' * (count != 1)}"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"

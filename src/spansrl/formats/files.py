@@ -23,7 +23,6 @@ from spansrl.errors import FormatError
 
 STANDARD_STREAM = "-"
 _MAGIC = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00"}
-_BOM = b"\xef\xbb\xbf"
 _SPOOL_BYTES = 4 << 20  # standard output is held back in memory up to here, beyond it in a temporary file
 
 
@@ -54,7 +53,15 @@ def read_lines(path: str | Path) -> Iterator[Line]:
     try:
         with _opened(path) as stream:
             for number, raw in enumerate(stream, start=1):
-                yield Line(number, _decoded(raw, where, number))
+                try:
+                    text = raw.decode("utf-8")
+                except UnicodeDecodeError as error:
+                    found = f"byte 0x{raw[error.start]:02x} at place {error.start + 1} is not UTF-8"
+                    message = f"{found}; convert the file, e.g. with iconv"
+                    raise FormatError(message, path=where, line=number) from None
+                if number == 1:
+                    text = text.removeprefix("\ufeff")
+                yield Line(number, text.rstrip("\r\n"))
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         message = f"the compressed data is damaged or cut short ({error}); get the file again"
         raise FormatError(message, path=where, line=number + 1) from error
@@ -150,14 +157,3 @@ def _raw(path: str | Path) -> Iterator[io.BufferedReader[Any]]:
         yield buffered
     finally:
         buffered.detach()  # standard input is not ours to close
-
-
-def _decoded(raw: bytes, where: str, number: int) -> str:
-    if number == 1:
-        raw = raw.removeprefix(_BOM)
-    raw = raw.removesuffix(b"\n").removesuffix(b"\r")
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        found = f"byte 0x{raw[error.start]:02x} at place {error.start + 1} is not UTF-8"
-        raise FormatError(f"{found}; convert the file, e.g. with iconv", path=where, line=number) from None
