@@ -78,9 +78,11 @@ class CorpusExamples:
     def epoch(self, epoch: int, skip: int = 0) -> Iterator[tuple[Batch, Any]]:
         """The batches of an epoch, without the first `skip`."""
         settings = self.config
-        for batch in self.corpus.epoch(
-            settings.batch_size, seed=settings.seed, epoch=epoch, by_sentence=self.by_sentence, skip=skip
-        ):
+        batches = self.corpus.epoch_props(
+            settings.batch_size, seed=settings.seed, epoch=epoch, by_sentence=self.by_sentence
+        )
+        for props in batches[skip:]:
+            batch = self.corpus.batch(props)
             inputs = self.embedder.take(self.store, batch.rows)
             yield batch.to(self.device), inputs.to(self.device)
 

@@ -5,7 +5,7 @@ Everything per token or per argument happens once, in `Corpus.of`; making a batc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -122,13 +122,9 @@ class Corpus:
         """Every proposition, in order."""
         return self.batch(np.arange(self.n_props))
 
-    def epoch(
-        self, batch_size: int, *, seed: int, epoch: int, by_sentence: bool, skip: int = 0
-    ) -> Iterator[Batch]:
-        """Batches of one epoch, similar lengths together, in an order that only seed and epoch decide."""
-        order = np.random.default_rng([seed, epoch])
-        for props in self._shuffled(batch_size, order, by_sentence)[skip:]:
-            yield self.batch(props)
+    def epoch_props(self, batch_size: int, *, seed: int, epoch: int, by_sentence: bool) -> list[IntArray]:
+        """Propositions of an epoch's batches, similar lengths together, in an order that seed and epoch decide."""
+        return self._shuffled(batch_size, np.random.default_rng([seed, epoch]), by_sentence)
 
     def steps(self, batch_size: int, *, by_sentence: bool) -> int:
         """Batches in an epoch."""

@@ -74,17 +74,24 @@ def chain_log_partition(logits: TagLogits, mask: Tensor) -> Tensor:
     return result
 
 
-def gold_tags(gold: Gold, mask: Tensor) -> Tensor:
-    """(N, T) tag ids of the gold arguments: O is 0, B-r is 1 + 2r, I-r is 2 + 2r."""
+def gold_tags(gold: Gold, mask: Tensor, pred: Tensor) -> Tensor:
+    """(N, T) tag ids of the gold arguments: O is 0, also at the predicate; B-r is 1 + 2r, I-r is 2 + 2r."""
     tags = torch.zeros(mask.shape, dtype=torch.long, device=mask.device)
     sizes = gold.last - gold.first + 1
+    longest_first = sizes.argsort(
+        descending=True, stable=True
+    )  # what is nested overwrites what it is nested in
+    prop, role, first, sizes = (
+        part[longest_first] for part in (gold.prop, gold.role, gold.first, sizes)
+    )  # (K,) each
     inner = torch.repeat_interleave(
         torch.arange(len(sizes), device=mask.device), sizes
     )  # the argument of each token
     within = torch.arange(len(inner), device=mask.device) - (sizes.cumsum(0) - sizes)[inner]
-    tags[gold.prop[inner], gold.first[inner] + within] = 2 + 2 * gold.role[inner]
-    tags[gold.prop, gold.first] = 1 + 2 * gold.role
-    # Where a corpus nests one argument in another, the outer one goes on with a B after the inner one's end.
+    tags[prop[inner], first[inner] + within] = 2 + 2 * role[inner]
+    tags[prop, first] = 1 + 2 * role
+    tags[torch.arange(len(pred), device=mask.device), pred] = 0
+    # An argument that another one or the predicate interrupts goes on with a B.
     stray = (
         (tags[:, 1:] % 2 == 0)
         & (tags[:, 1:] > 0)

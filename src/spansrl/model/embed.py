@@ -6,7 +6,6 @@ into arrays once, `take` cuts a batch from them, and the module itself maps that
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +27,7 @@ from spansrl.model.features import (
     cached_features,
     compute_features,
     file_hash,
+    hash_of,
 )
 from spansrl.model.ragged import IntArray, Ragged
 from spansrl.model.scalar_mix import ScalarMix
@@ -311,8 +311,3 @@ def copy_encoder(origin: Path, files: Path, *, weights: bool) -> None:
     for name in names:
         if (origin / name).is_file() and (origin / name).resolve() != (files / name).resolve():
             shutil.copyfile(origin / name, files / name)
-
-
-def hash_of(text: str) -> str:
-    """SHA-256 of a string."""
-    return hashlib.sha256(text.encode()).hexdigest()

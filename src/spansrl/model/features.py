@@ -49,34 +49,43 @@ def cached_features(
     source: FeatureSource, sentences: Sequence[Tokens], directory: Path, progress: Progress | None = None
 ) -> Ragged:
     """Features of a corpus, memory-mapped from the cache, where they are put first if they are not there."""
-    offsets = offsets_of([len(tokens) for tokens in sentences])
-    path = directory / f"{source.fingerprint()[:16]}-{corpus_fingerprint(sentences)[:16]}.npy"
-    if not path.exists():
-        directory.mkdir(parents=True, exist_ok=True)
-        _write_features(source, sentences, path, progress)
-    return Ragged(np.load(path, mmap_mode="r", allow_pickle=False), offsets)
+    return cached_rows(
+        directory / f"{source.fingerprint()[:16]}-{corpus_fingerprint(sentences)[:16]}.npy",
+        [len(tokens) for tokens in sentences],
+        (source.n_layers, source.width),
+        lambda rows: source.compute([sentences[row] for row in rows]),
+        progress,
+    )
 
 
-def _write_features(
-    source: FeatureSource, sentences: Sequence[Tokens], path: Path, progress: Progress | None
-) -> None:
-    lengths = [len(tokens) for tokens in sentences]
+def cached_rows(
+    path: Path,
+    lengths: Sequence[int],
+    item_shape: tuple[int, ...],
+    compute: Callable[[list[int]], Sequence[npt.NDArray[np.float32]]],
+    progress: Progress | None = None,
+) -> Ragged:
+    """Rows of the given lengths, memory-mapped; where the file is not there, `compute` makes them group by group."""
     offsets = offsets_of(lengths)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        shape = (int(offsets[-1]), source.n_layers, source.width)
-        out = np.lib.format.open_memmap(partial, mode="w+", dtype=np.float16, shape=shape)
-        done = 0
-        for rows in similar_lengths(lengths):
-            for row, features in zip(rows, source.compute([sentences[row] for row in rows]), strict=True):
-                out[offsets[row] : offsets[row + 1]] = features
-            done += len(rows)
-            if progress is not None:
-                progress(done, len(sentences))
-        out.flush()
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+        try:
+            out = np.lib.format.open_memmap(
+                partial, mode="w+", dtype=np.float16, shape=(int(offsets[-1]), *item_shape)
+            )
+            done = 0
+            for rows in similar_lengths(lengths):
+                for row, features in zip(rows, compute(rows), strict=True):
+                    out[offsets[row] : offsets[row + 1]] = features
+                done += len(rows)
+                if progress is not None:
+                    progress(done, len(lengths))
+            out.flush()
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
+    return Ragged(np.load(path, mmap_mode="r", allow_pickle=False), offsets)
 
 
 def similar_lengths(
@@ -105,3 +114,8 @@ def file_hash(path: Path) -> str:
     """SHA-256 of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def hash_of(content: str | bytes) -> str:
+    """SHA-256 of a string or of bytes."""
+    return hashlib.sha256(content if isinstance(content, bytes) else content.encode()).hexdigest()

@@ -22,6 +22,8 @@ from spansrl.vocab import Vocabulary
 class MarkedEncoder(nn.Module):
     """The paper's way: the predicate is marked at the input, one pass a proposition."""
 
+    out_width: int
+
     def __init__(self, in_width: int, config: EncoderConfig) -> None:
         super().__init__()
         self.mark = PredicateMark(config.mark_width)
@@ -37,10 +39,14 @@ class MarkedEncoder(nn.Module):
 class OnePassEncoder(nn.Module):
     """The fast way: one pass a sentence, and every predicate conditioned on afterwards."""
 
+    out_width: int
+
     def __init__(self, in_width: int, config: EncoderConfig) -> None:
         super().__init__()
         self.lstm = (
-            InterleavedLSTM(in_width, config.width, config.layers, config.dropout) if config.kind == "bilstm" else None
+            InterleavedLSTM(in_width, config.width, config.layers, config.dropout)
+            if config.kind == "bilstm"
+            else None
         )
         head_width = in_width if self.lstm is None else self.lstm.out_width
         self.head = PredicateHead(head_width, config.width, config.max_distance, config.dropout)
@@ -54,18 +60,19 @@ class OnePassEncoder(nn.Module):
         return out
 
 
-ENCODERS = {"input": MarkedEncoder, "after": OnePassEncoder}
-
-
 class Network(nn.Module):
     """Scores and loss of a batch; N propositions, T tokens, R roles."""
+
+    encoder: MarkedEncoder | OnePassEncoder
+    output: SpanOutput | CrfOutput
 
     def __init__(self, config: Config, roles: Sequence[str], embedder: Embedder) -> None:
         super().__init__()
         self.config = config
         self.roles = Vocabulary(roles)
         self.embedder = embedder
-        self.encoder = ENCODERS[config.encoder.predicate](embedder.width, config.encoder)
+        marked = config.encoder.predicate == "input"
+        self.encoder = (MarkedEncoder if marked else OnePassEncoder)(embedder.width, config.encoder)
         width = self.encoder.out_width
         self.output = (
             SpanOutput(width, len(roles), config.output.span_end)
@@ -81,7 +88,10 @@ class Network(nn.Module):
     def forward(self, batch: Batch, inputs: Any) -> SpanLogits | TagLogits:
         """Scores of all spans, or of all tag sequences."""
         h = self.token_features(batch, inputs)
-        return self.output(h, batch.mask()) if isinstance(self.output, SpanOutput) else self.output(h)
+        logits: SpanLogits | TagLogits = (
+            self.output(h, batch.mask()) if isinstance(self.output, SpanOutput) else self.output(h)
+        )
+        return logits
 
     def loss(self, batch: Batch, inputs: Any) -> Tensor:
         """Mean negative log-likelihood of the batch's gold arguments."""
@@ -89,7 +99,7 @@ class Network(nn.Module):
         if isinstance(logits, SpanLogits):
             return span_loss(logits, batch.pred, batch.gold)
         mask = batch.mask()
-        return crf_loss(logits, gold_tags(batch.gold, mask), mask)
+        return crf_loss(logits, gold_tags(batch.gold, mask, batch.pred), mask)
 
 
 class TorchScorer:

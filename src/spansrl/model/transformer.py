@@ -30,8 +30,13 @@ class PieceInput:
 
     def to(self, device: torch.device) -> PieceInput:
         """The same input on a device."""
-        moved = (part.to(device) for part in (self.pieces, self.mask, self.token))
-        return PieceInput(*moved, n_sentences=self.n_sentences, n_tokens=self.n_tokens)
+        return PieceInput(
+            pieces=self.pieces.to(device),
+            mask=self.mask.to(device),
+            token=self.token.to(device),
+            n_sentences=self.n_sentences,
+            n_tokens=self.n_tokens,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +164,7 @@ def _load_encoder(directory: Path, *, weights: bool) -> Any:
                 directory, config=config, local_files_only=True, use_safetensors=True, dtype=torch.float32
             )
         else:
-            encoder = AutoModel.from_config(config)
+            encoder = AutoModel.from_config(config)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, KeyError) as error:
         reason = str(error).strip().splitlines()[0]
         raise ModelError(f"{directory}: cannot load the encoder: {reason}") from error

@@ -1,0 +1,104 @@
+"""`spansrl ensemble`: several trained span models as one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+EXAMPLES = """
+\b
+Examples:
+  spansrl ensemble product runs/span-1 runs/span-2 runs/span-3 --out runs/poe
+  spansrl ensemble mixture runs/span-1 runs/span-2 runs/span-3 --data data/ewt --out runs/moe
+  spansrl label --model runs/moe --predicates given --input jsonl data/ewt/test.jsonl > test.moe.jsonl
+"""
+
+
+@click.group(epilog=EXAMPLES)
+def command() -> None:
+    """Combine trained span models into an ensemble.
+
+    Both kinds write a model directory that `spansrl label` takes; the experts are copied into it.
+    """
+
+
+@command.command(epilog=EXAMPLES)
+@click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Directory for the ensemble.")
+def product(models: tuple[Path, ...], out: Path) -> None:
+    """Product of experts: the mean of the MODELS' scores. Nothing is trained."""
+    from spansrl.cli.torch_extra import require_torch
+
+    require_torch("an ensemble")
+    from spansrl import runs
+    from spansrl.checkpoint import load_network
+    from spansrl.ensembles import save_ensemble
+    from spansrl.errors import ConfigError
+    from spansrl.model.ensemble import check_experts
+
+    if (out / "config.json").exists():
+        raise ConfigError(f"{out}: holds a model already; choose another --out")
+    check_experts([load_network(model) for model in models], same_width=False)
+    save_ensemble(out, "product", models, runs.environment())
+
+
+@command.command(epilog=EXAMPLES)
+@click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--data", required=True, type=click.Path(path_type=Path), help="Directory with train.jsonl and dev.jsonl."
+)
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Directory for the ensemble.")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    help="Config whose [training] is used.  [default: the paper's]",
+)
+@click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting; may be repeated."
+)
+@click.option("--resume", is_flag=True, help="Go on with the run in --out; without one, start it.")
+@click.option(
+    "--threads", type=click.IntRange(min=1), help="Threads to compute with.  [default: torch's choice]"
+)
+@click.option(
+    "--cache", type=click.Path(path_type=Path), envvar="SPANSRL_CACHE", help="Directory for features."
+)
+def mixture(
+    models: tuple[Path, ...],
+    data: Path,
+    out: Path,
+    config: Path | None,
+    overrides: tuple[str, ...],
+    resume: bool,
+    threads: int | None,
+    cache: Path | None,
+) -> None:
+    """Mixture of experts: a learned combination of the MODELS' span representations (Section 3.2)."""
+    from spansrl.cli.torch_extra import require_torch
+
+    require_torch("an ensemble")
+    import torch
+
+    from spansrl import runs
+    from spansrl.cli.train import default_cache, feature_progress, report_run
+    from spansrl.config import MIXTURE_DEFAULTS, config_from_dict, load_config, with_overrides
+    from spansrl.ensembles import expert_settings, prepare_mixture
+
+    if threads:
+        torch.set_num_threads(threads)
+    settings = (
+        load_config(config, overrides)
+        if config
+        else config_from_dict(with_overrides(MIXTURE_DEFAULTS, overrides))
+    )
+    splits = runs.read_splits(data, max_tokens=settings.training.max_tokens)
+    run = prepare_mixture(
+        models,
+        splits,
+        settings.training,
+        cache=cache or default_cache(),
+        progress=feature_progress,
+        provenance={"data": splits.hashes, "experts": expert_settings(models), **runs.environment()},
+    )
+    report_run(run, out, resume=resume)
