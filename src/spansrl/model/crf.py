@@ -1,7 +1,7 @@
 """The baseline: a linear-chain CRF over BIO tags (Zhou and Xu 2015).
 
-Tags are O, then B-r and I-r for each role r; the predicate is tagged O and V is no tag. Transitions are free, as in
-the authors' code, or constrained so that I-r only follows B-r or I-r.
+Tags are O, then B-r and I-r for each role r; the predicate is tagged O and V is no tag. Transitions are free,
+as in the authors' code, or constrained so that I-r only follows B-r or I-r.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def _legal_moves(n_tags: int, transitions: str) -> tuple[Tensor, Tensor]:
 class _ChainLogPartition(torch.autograd.Function):
     """The forward algorithm as T small matrix products, its gradient by the backward one.
 
-    In the log domain every step would need (N, K, K) exponentials; here a step is one (N, K) × (K, K) product of
-    exponentials scaled by their maximum, in double precision so that what underflows could not have mattered.
+    In the log domain every step would need (N, K, K) exponentials; here a step is one (N, K) × (K, K) product
+    of exponentials scaled by their maximum, in double precision so that what underflows could not have mattered.
     """
 
     @staticmethod
