@@ -131,38 +131,42 @@ class _BlockReader:
 
     def _find_predicates(self) -> None:
         """Fill `preds`, having checked that every row has the columns that they ask for."""
-        layout, rows = self.layout, self.block.rows
-        marker, fixed = layout.predicate_place, len(layout.columns)
-        for place, row in enumerate(rows):
-            if len(row) < fixed:
-                self._fail(
-                    f"{_count(len(row), 'column')}, but {layout.name} has at least {fixed}: {layout}", place
-                )
-            if row[marker] != NOTHING:
+        layout = self.layout
+        for place, row in enumerate(self.block.rows):
+            if len(row) < len(layout.columns):
+                found, wanted = _count(len(row), "column"), len(layout.columns)
+                self._fail(f"{found}, but {layout.name} has at least {wanted}: {layout}", place)
+            if row[layout.predicate_place] != NOTHING:
                 self.preds.append(place)
-        wanted = fixed + len(self.preds)
+        self._check_widths()
+        self._check_column_count()
+
+    def _check_widths(self) -> None:
+        rows = self.block.rows
         widths = Counter(map(len, rows))
-        if len(widths) > 1:
-            usual = wanted if wanted in widths else widths.most_common(1)[0][0]
-            place = next(place for place, row in enumerate(rows) if len(row) != usual)
-            self._fail(
-                f"{_count(len(rows[place]), 'column')} where the sentence's other lines have {usual}", place
-            )
-        given = len(rows[0]) - fixed
-        if given < len(self.preds):
-            place = self.preds[given]
-            name = layout.before[marker].name
-            found = f"the predicate '{rows[place][marker]}' has no column of arguments"
-            self._fail(
-                f"{found}: {_count(given, 'column')} for {_count(len(self.preds), 'row')} with a {name}",
-                place,
-            )
-        if given > len(self.preds):
-            name = layout.before[marker].name
-            found = (
-                f"{_count(given, 'column')} of arguments for {_count(len(self.preds), 'row')} with a {name}"
-            )
-            self._fail(f"{found}; is this {layout.name} ({layout})?", 0)
+        if len(widths) == 1:
+            return
+        wanted = len(self.layout.columns) + len(self.preds)
+        usual = wanted if wanted in widths else widths.most_common(1)[0][0]
+        place = next(place for place, row in enumerate(rows) if len(row) != usual)
+        found = _count(len(rows[place]), "column")
+        self._fail(f"{found} where the sentence's other lines have {usual}", place)
+
+    def _check_column_count(self) -> None:
+        layout, wanted = self.layout, len(self.preds)
+        given = len(self.block.rows[0]) - len(layout.columns)
+        if given == wanted:
+            return
+        predicates = f"{_count(wanted, 'row')} with a {layout.before[layout.predicate_place].name}"
+        columns = _count(given, "column")
+        if given > wanted:
+            self._fail(f"{columns} of arguments for {predicates}; is this {layout.name} ({layout})?", 0)
+        place = self.preds[given]
+        found = f"the predicate '{self._predicate_name(place)}' has no column of arguments"
+        self._fail(f"{found}: {columns} for {predicates}", place)
+
+    def _predicate_name(self, place: int) -> str:
+        return self.block.rows[place][self.layout.predicate_place]
 
     def _propositions(
         self, by_kind: dict[Kind, tuple[str, ...]], columns: Sequence[tuple[str, ...]]
@@ -186,8 +190,7 @@ class _BlockReader:
             phrases = phrases_from_bio(cells, strict=True) if self.layout.bio else phrases_from_column(cells)
             v, args = proposition_parts(phrases)
         except TagError as error:
-            name = self.block.rows[pred][self.layout.predicate_place]
-            self._fail(f"{error} (in the column of '{name}')", error.row or 0)
+            self._fail(f"{error} (in the column of '{self._predicate_name(pred)}')", error.row or 0)
         self._check_order(pred, v)
         pieces = None if v == (Span(pred, pred + 1),) else v
         prop = Proposition(pred, args, lemma=lemma, sense=sense, v=pieces)
@@ -198,11 +201,8 @@ class _BlockReader:
         if not v or any(start <= pred < end for start, end in v):
             return
         if any(start <= other < end for other in self.preds for start, end in v):
-            name = self.block.rows[pred][self.layout.predicate_place]
-            self._fail(
-                f"the column of '{name}' has its V at another predicate; order the columns as the predicates",
-                pred,
-            )
+            found = f"the column of '{self._predicate_name(pred)}' has its V at another predicate"
+            self._fail(f"{found}; order the columns as the predicates", pred)
 
     def _check_senses(self, senses: tuple[str, ...]) -> None:
         preds = set(self.preds)
