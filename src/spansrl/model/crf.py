@@ -119,7 +119,7 @@ class _ChainLogPartition(torch.autograd.Function):
     """The forward algorithm as T small matrix products, its gradient by the backward one.
 
     In the log domain every step would need (N, K, K) exponentials; here a step is one (N, K) × (K, K) product
-    of exponentials scaled by their maximum, in double precision so that what underflows could not have mattered.
+    of exponentials scaled by their maximum, in double precision so that what underflows could not matter.
     """
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""A model: embedder, encoder and output put together as the config says; loss for training, scores for decoding."""
+"""A model: embedder, encoder and output put together as the config says; its loss, and scores to decode."""
 
 from __future__ import annotations
 
