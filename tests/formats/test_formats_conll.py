@@ -1,3 +1,4 @@
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -405,3 +406,17 @@ def test_the_official_scorers_cases_come_back_to_the_byte(tmp_path):
         write_sentences(tmp_path / "x.jsonl", read_sentences(path))
         assert not write_sentences(tmp_path / "x.props", read_sentences(tmp_path / "x.jsonl"))
         assert (tmp_path / "x.props").read_bytes() == path.read_bytes(), path.name
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not SHARED.exists(), reason="the shared data is not here")
+def test_every_skeleton_of_ewt_comes_back_from_conll12():
+    propositions = 0
+    with tarfile.open(SHARED / "propbank-release-ewt.tar.xz") as archive:
+        for member in archive:
+            if member.name.endswith(".gold_skel"):
+                found = read(archive.extractfile(member).read().decode(), "skel")
+                propositions += sum(len(sent.props) for sent in found)
+                text, _ = write(found, "conll12")
+                assert [sent.props for sent in read(text, "conll12")] == [sent.props for sent in found]
+    assert propositions == 50_262

@@ -5,6 +5,7 @@ import os
 import stat
 import sys
 import tracemalloc
+from pathlib import Path
 
 import pytest
 
@@ -163,6 +164,13 @@ def test_a_device_is_written_to_and_not_replaced():
     with open_output(os.devnull) as output:
         output.write(b"gone")
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_is_said():
+    with pytest.raises(FormatError) as caught, open_output("/dev/full") as output:
+        output.write(b"x")
+    assert str(caught.value) == "/dev/full: cannot be written: No space left on device"
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def _format_to_write(path: str | Path) -> str:
     format = format_of_name(path, loosely=True)
     if format is None:
         message = f"the name does not say which format to write; name one: {', '.join(WRITABLE)}"
-        raise FormatError(message, path=str(path))
+        raise FormatError(message, path=shown_path(path))
     return format
 
 

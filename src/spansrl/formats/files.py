@@ -35,7 +35,7 @@ class Line(NamedTuple):
 
 def shown_path(path: str | Path) -> str:
     """The path as messages name it."""
-    return "<stdin>" if str(path) == STANDARD_STREAM else str(path)
+    return "<stdin>" if str(path) == STANDARD_STREAM else str(path) or "''"
 
 
 def plain_name(path: str | Path) -> str:
@@ -76,25 +76,39 @@ def open_output(path: str | Path) -> Iterator[BinaryIO]:
     A name that ends in .gz or .xz is compressed, repeatably to the byte. Pipes and devices are written to
     directly; standard output gets everything at the end, so that a reader never takes a part for the whole.
     """
+    try:
+        with _destination(path) as output:
+            yield output
+    except BrokenPipeError:
+        raise  # whoever reads our output has seen enough; the command line ends quietly
+    except OSError as error:
+        where = "<stdout>" if str(path) == STANDARD_STREAM else shown_path(path)
+        raise FormatError(f"cannot be written: {error.strerror or error}", path=where) from error
+
+
+@contextlib.contextmanager
+def _destination(path: str | Path) -> Iterator[BinaryIO]:
     if str(path) == STANDARD_STREAM:
-        with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as spool:
-            yield cast(BinaryIO, spool)
-            spool.seek(0)
-            shutil.copyfileobj(spool, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
+        with _held_back(sys.stdout.buffer) as output:
+            yield output
         return
     target = Path(os.path.realpath(path))
-    try:
-        if target.exists() and not target.is_file() and not target.is_dir():
-            with target.open("wb") as device, _compressed(device, path) as output:
-                yield output
-        else:
-            with _replacing(target) as stream, _compressed(stream, path) as output:
-                yield output
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise FormatError(f"cannot be written: {error.strerror or error}", path=str(path)) from error
+    is_device = target.exists() and not target.is_file() and not target.is_dir()
+    with (
+        target.open("wb") if is_device else _replacing(target) as stream,
+        _compressed(stream, path) as output,
+    ):
+        yield output
+
+
+@contextlib.contextmanager
+def _held_back(stream: BinaryIO) -> Iterator[BinaryIO]:
+    """A temporary file whose content goes to `stream` in the end."""
+    with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as spool:
+        yield cast(BinaryIO, spool)
+        spool.seek(0)
+        shutil.copyfileobj(spool, stream)
+        stream.flush()
 
 
 @contextlib.contextmanager
