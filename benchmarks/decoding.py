@@ -3,7 +3,7 @@
     python benchmarks/decoding.py [--repeat 20]
 
 *trained* scores are made so that each predicate has about four candidates, as a trained model has on EWT: a
-few planted arguments, some with rivals whose boundary is off by one, over noise that stays below Null.
+few planted arguments, some with rivals of another boundary or role, over noise that stays below Null.
 *untrained* scores are noise, so that most spans are candidates: the worst case.
 """
 
@@ -40,32 +40,33 @@ def untrained(rng: np.random.Generator, N: int, T: int, R: int) -> SpanScores:
 
 
 def trained(rng: np.random.Generator, N: int, T: int, R: int) -> SpanScores:
-    """Null far above the noise, with about two arguments a predicate planted above Null, and their rivals."""
+    """Null far above the noise; planted above Null, arguments that do not overlap, and rivals to some."""
     start, end = rng.normal(size=(2, N, T, R))
     pred = rng.integers(T, size=N)
     start[np.arange(N), pred] += 8
     end[np.arange(N), pred] += 8
-    for n in range(N):
-        for role in rng.choice(R, p=_role_frequencies(R), size=rng.integers(1, 4), replace=False):
-            begin, stop = (0, pred[n]) if rng.random() * T < pred[n] else (pred[n] + 1, T)
-            first, last = sorted(rng.integers(begin, stop, size=2))
+    frequency = 1 / np.arange(1, R + 1)
+    for n, p in enumerate(pred):
+        count = rng.integers(1, 5)
+        bounds = np.sort(rng.choice(np.delete(np.arange(T), p), size=2 * count, replace=False))
+        roles = rng.choice(R, p=frequency / frequency.sum(), size=count, replace=False)
+        for first, last, role in zip(bounds[::2], bounds[1::2], roles, strict=True):
+            last = first if first < p < last else last
             start[n, first, role] += 9
             end[n, last, role] += 9
-            if rng.random() < 0.4:
-                end[n, max(last - 1, begin), role] += 8
+            if rng.random() < 0.4:  # the boundary is not sure
+                end[n, max(last - 1, first), role] += 8.5
+            if rng.random() < 0.15:  # the role is not sure
+                start[n, first, R - 1 - role] += 8.5
+                end[n, last, R - 1 - role] += 8.5
     return with_log_z(start, end, pred)
-
-
-def _role_frequencies(R: int) -> np.ndarray:
-    frequency = 1 / np.arange(1, R + 1)
-    return frequency / frequency.sum()
 
 
 def candidates(scores: SpanScores) -> float:
     """Candidates a predicate, counted one by one."""
     total = 0
     for start, end, length, p in zip(scores.start, scores.end, scores.lengths, scores.pred, strict=True):
-        above = (start[:, None] + end[None] > start[p] + end[p]).any(axis=2, keepdims=False)
+        above = (start[:, None] + end[None] > start[p] + end[p]).any(axis=2)
         i, j = np.nonzero(above)
         keep = (i <= j) & (j < length) & ~((i <= p) & (p <= j))
         total += int((start[i[keep]] + end[j[keep]] > start[p] + end[p]).sum())

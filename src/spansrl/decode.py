@@ -21,8 +21,7 @@ by (i, j, role index), exact search by an order of its own; no answer depends on
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any, Literal, NamedTuple
@@ -202,15 +201,16 @@ def _best_candidates(columns: _Columns) -> tuple[Ints, Ints]:
 
 
 def _arguments(
-    scores: SpanScores, roles: Sequence[str], columns: _Columns, picks: Iterable[_Pick]
+    scores: SpanScores, roles: Sequence[str], columns: _Columns, picks: Sequence[_Pick]
 ) -> list[tuple[Argument, ...]]:
+    column, first, last = np.array(picks, dtype=np.intp).reshape(-1, 3).T  # (P,) each
+    prop, role = columns.prop[column], columns.role[column]
+    log_prob = columns.start[first, column] + columns.end[last, column] - scores.log_z[prop, role]
+    prob = np.exp(np.minimum(log_prob, 0.0))  # a log Z of single precision may be a little too small
+    order = np.lexsort((role, last, first))
     found: list[list[Argument]] = [[] for _ in scores.pred]
-    for column, first, last in sorted(picks, key=lambda pick: (pick.first, pick.last, pick.column)):
-        n, r = columns.prop[column], columns.role[column]
-        log_prob = columns.start[first, column] + columns.end[last, column] - scores.log_z[n, r]
-        # A log Z of single precision may be a little too small.
-        prob = math.exp(min(0.0, log_prob))
-        found[n].append(Argument(roles[r], Span(first, last + 1), prob))
+    for n, r, i, j, p in zip(*(x[order].tolist() for x in (prop, role, first, last, prob)), strict=True):
+        found[n].append(Argument(roles[r], Span(i, j + 1), p))
     return [tuple(args) for args in found]
 
 
@@ -235,34 +235,37 @@ def _needs_search(columns: _Columns, first: Ints, last: Ints, core: Bools) -> Bo
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """The m columns of one proposition."""
+    """The m columns of one proposition, cut down to the B tokens at which a candidate begins or ends."""
 
     columns: range
-    pred: int
-    length: int
-    start: Floats  # (T, m)
-    end: Floats  # (T, m)
+    tokens: list[int]  # (B,)
+    left: int  # how many of them are left of the predicate
+    start: Floats  # (B, m)
+    end: Floats  # (B, m)
     null: Floats  # (m,)
     offset: Floats  # (m,)
     core: Bools  # (m,)
     may_repeat: Bools  # (m,)
-    boundaries: Ints  # (B,): the tokens at which a candidate begins or ends
+
+    def pick(self, k: int, first: int, last: int) -> _Pick:
+        """Column k from the `first` to the `last` of the tokens, in the terms of the whole batch."""
+        return _Pick(self.columns[k], self.tokens[first], self.tokens[last])
 
 
 def _problem(columns: _Columns, core: Bools, prop: int) -> _Problem:
     begin, stop = np.searchsorted(columns.prop, (prop, prop + 1)).tolist()
     part = slice(begin, stop)
+    tokens = np.flatnonzero((columns.begins[:, part] | columns.ends[:, part]).any(axis=1))
     return _Problem(
         columns=range(begin, stop),
-        pred=int(columns.pred[begin]),
-        length=int(columns.length[begin]),
-        start=columns.start[:, part],
-        end=columns.end[:, part],
+        tokens=tokens.tolist(),
+        left=int(np.searchsorted(tokens, columns.pred[begin])),
+        start=columns.start[tokens, part],
+        end=columns.end[tokens, part],
         null=columns.null[part],
         offset=columns.offset[part],
         core=core[part],
         may_repeat=columns.may_repeat[part],
-        boundaries=np.flatnonzero((columns.begins[:, part] | columns.ends[:, part]).any(axis=1)),
     )
 
 
@@ -272,23 +275,22 @@ def _search_greedily(problem: _Problem) -> list[_Pick]:
     A queue holds the best candidate of each stretch of unused tokens. Choosing one splits its stretch in two;
     one whose core role has been used since it was queued makes room for its stretch's next best.
     """
-    null = problem.null.copy()  # a used role's is set to +inf, which no span beats
+    null = problem.null.copy()  # set to +inf, which no span beats, when a role is used up
     queue: list[tuple[float, int, int, int, int, int]] = []
 
     def enqueue(begin: int, stop: int) -> None:
-        best = _best_within(problem, null, begin, stop)
-        if best is not None:
+        if begin < stop and (best := _best_within(problem, null, begin, stop)):
             heappush(queue, (*best, begin, stop))
 
     picks = []
-    enqueue(0, problem.pred)
-    enqueue(problem.pred + 1, problem.length)
+    enqueue(0, problem.left)
+    enqueue(problem.left, len(problem.tokens))
     while queue:
         _, first, last, k, begin, stop = heappop(queue)
         if null[k] == np.inf:
             enqueue(begin, stop)
             continue
-        picks.append(_Pick(problem.columns[k], first, last))
+        picks.append(problem.pick(k, first, last))
         if problem.core[k]:
             null[k] = np.inf
         enqueue(begin, first)
@@ -299,50 +301,43 @@ def _search_greedily(problem: _Problem) -> list[_Pick]:
 def _best_within(
     problem: _Problem, null: Floats, begin: int, stop: int
 ) -> tuple[float, int, int, int] | None:
-    """The best candidate within tokens begin .. stop-1 as (−rank, first, last, k), which sorts best first."""
-    if begin >= stop:
-        return None
+    """The best candidate within begin .. stop-1 as (−rank, first, last, k), in the order of the search."""
     start, end = problem.start[begin:stop], problem.end[begin:stop]
     reach = np.maximum.accumulate(end[::-1])[::-1]  # (stop - begin, m)
     rank = _rank(start + reach, null, problem.offset)
-    first, _ = divmod(int(rank.argmax()), len(null))
-    rank = _rank(start[first] + end[first:], null, problem.offset)  # (stop - first, m)
-    length, k = divmod(int(rank.argmax()), len(null))
-    best = float(rank[length, k])
-    return None if best == -np.inf else (-best, begin + first, begin + first + length, k)
+    first = int(rank.argmax()) // len(null)
+    rank = _rank(start[first] + end[first:], null, problem.offset)  # (stop - begin - first, m)
+    width, k = divmod(int(rank.argmax()), len(null))
+    best = float(rank[width, k])
+    return None if best == -np.inf else (-best, begin + first, begin + first + width, k)
 
 
 def _search_exactly(problem: _Problem) -> list[_Pick]:
     """A dynamic programme over tokens and sets of core roles, linear in T because F is a sum.
 
     `best[s]` is the greatest sum over the tokens so far that uses no limited role outside the set s;
-    `opened[s, k]` is the same with a span of role k begun, its end score still to come. Only a core role
-    with two candidates that do not overlap needs limiting, and only tokens at which a candidate begins or
-    ends need a visit.
+    `opened[s, k]` is the same with a span of role k begun, its end score still to come. Only a core role with
+    two candidates that do not overlap needs limiting.
     """
     allowed, without = _role_sets(problem.core & problem.may_repeat)  # (S, m), (S, m)
-    sets, visits = np.arange(len(allowed)), len(problem.boundaries)
-    start, gain = (
-        problem.start[problem.boundaries],
-        (problem.end - problem.null)[problem.boundaries],
-    )  # (B, m)
-    right_of_pred = int(np.searchsorted(problem.boundaries, problem.pred))
+    sets, size = np.arange(len(allowed)), len(problem.tokens)
+    gain = problem.end - problem.null  # (B, m)
     best = np.zeros(len(sets))
     opened = np.full(allowed.shape, -np.inf)
     opened_at = np.zeros(allowed.shape, dtype=np.intp)
-    closed_role = np.full((visits, len(sets)), -1)  # the role of the span that ends here, if any does
-    closed_from = np.zeros((visits, len(sets)), dtype=np.intp)  # the visit at which it began
-    for visit in range(visits):
-        if visit == right_of_pred:
-            opened.fill(-np.inf)  # no span covers the predicate
-        opening = np.where(allowed, best[without] + start[visit], -np.inf)  # (S, m)
-        opened_at[opening > opened] = visit
+    closed_role = np.full((size, len(sets)), -1)  # the role of the span that ends here, if any does
+    closed_from = np.zeros((size, len(sets)), dtype=np.intp)  # where it began
+    for t in range(size):
+        if t == problem.left:
+            opened.fill(-np.inf)  # no span goes across the predicate
+        opening = np.where(allowed, best[without] + problem.start[t], -np.inf)  # (S, m)
+        opened_at[opening > opened] = t
         np.maximum(opened, opening, out=opened)
-        closing = opened + gain[visit]  # (S, m)
+        closing = opened + gain[t]  # (S, m)
         role = closing.argmax(axis=1)  # (S,)
         closed = closing[sets, role]
-        closed_role[visit] = np.where(closed > best, role, -1)
-        closed_from[visit] = opened_at[sets, role]
+        closed_role[t] = np.where(closed > best, role, -1)
+        closed_from[t] = opened_at[sets, role]
         best = np.maximum(best, closed)
     return _trace_back(problem, closed_role, closed_from, without)
 
@@ -356,17 +351,16 @@ def _role_sets(limited: Bools) -> tuple[Bools, Ints]:
 
 def _trace_back(problem: _Problem, closed_role: Ints, closed_from: Ints, without: Ints) -> list[_Pick]:
     picks = []
-    visit, allowed = len(closed_role) - 1, len(without) - 1
-    while visit >= 0:
-        k = int(closed_role[visit, allowed])
+    t, allowed = len(closed_role) - 1, len(without) - 1
+    while t >= 0:
+        k = int(closed_role[t, allowed])
         if k >= 0:
-            last, visit = int(problem.boundaries[visit]), int(closed_from[visit, allowed])
-            first = int(problem.boundaries[visit])
+            first, last = int(closed_from[t, allowed]), t
             # The rounding of a sum can let in a span that is level with Null.
             if problem.start[first, k] + problem.end[last, k] > problem.null[k]:
-                picks.append(_Pick(problem.columns[k], first, last))
-            allowed = int(without[allowed, k])
-        visit -= 1
+                picks.append(problem.pick(k, first, last))
+            t, allowed = first, int(without[allowed, k])
+        t -= 1
     return picks
 
 
