@@ -18,7 +18,6 @@ COMMANDS = {
     "train": "Train a model from a config.",
     "label": "Label the predicates of a file with a trained model.",
     "ensemble": "Combine trained span models.",
-    "bench": "Measure speed and memory, as ratios in one run.",
 }
 
 
@@ -43,16 +42,31 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, prog_name="spansrl")
 def cli() -> None:
     """Semantic role labelling by span selection: who did what to whom, where and when."""
 
 
 def main() -> None:
-    """Entry point: errors made by input become one line and exit code 1; usage errors exit with 2."""
+    """Entry point; the exit code is 1 for an error that the input made, 2 for wrong usage, 130 after Ctrl-C.
+
+    An error of ours stays visible as a traceback. A reader that goes away (`| head`) is worth no message; click
+    sees to that.
+    """
     try:
-        cli(prog_name="spansrl", standalone_mode=True)
+        # Not standalone: click would turn Ctrl-C and end of file alike into "Aborted!" and exit code 1.
+        code = cli.main(prog_name="spansrl", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
     except SpansrlError as error:
-        print(f"spansrl: error: {error}", file=sys.stderr)
-        sys.exit(1)
+        click.echo(f"spansrl: error: {error}", err=True)
+        code = 1
+    except click.Abort as abort:
+        if isinstance(abort.__cause__, EOFError):
+            raise
+        code = 130
+    sys.exit(code or 0)

@@ -1,0 +1,47 @@
+# The two commands of the README, `make demo` and `make test`, and what CI runs. Needs make and Python 3.11 or newer.
+# Environments: .venv is the base install, .venv-dev has all extras. Each is made once, and made anew when pyproject.toml,
+# the Python version or the place of this directory changes, or when making it was interrupted.
+ifeq ($(origin PYTHON),undefined)
+PYTHON := $(shell for python in python3 python3.13 python3.12 python3.11; do \
+    $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+endif
+KEY := $(shell { cat pyproject.toml; pwd; $(or $(PYTHON),false) --version; } 2>&1 | cksum | cut -d ' ' -f 1)
+BASE := .venv
+DEV := .venv-dev
+
+# A user's settings must not reach into our environments.
+unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
+
+.PHONY: demo test check format docs clean
+
+demo: $(BASE)/ready-$(KEY)
+	@PATH="$(CURDIR)/$(BASE)/bin:$$PATH" examples/demo.sh
+
+test: $(DEV)/ready-$(KEY)
+	$(DEV)/bin/python -m pytest
+
+check: $(DEV)/ready-$(KEY)
+	$(DEV)/bin/python -m ruff format --check .
+	$(DEV)/bin/python -m ruff check .
+	$(DEV)/bin/python -m mypy
+
+format: $(DEV)/ready-$(KEY)
+	$(DEV)/bin/python -m ruff format .
+	$(DEV)/bin/python -m ruff check --fix .
+
+# docs/cli.md is the help of every command.
+docs: $(DEV)/ready-$(KEY)
+	$(DEV)/bin/python docs/write_cli.py
+
+$(BASE)/ready-$(KEY): WHAT := .
+$(DEV)/ready-$(KEY): WHAT := .[train,dev]
+$(BASE)/ready-$(KEY) $(DEV)/ready-$(KEY):
+	$(if $(PYTHON),,$(error spansrl needs Python 3.11 or newer; if it is not on the PATH, say make PYTHON=/path/to/python3))
+	@echo "Setting up $(@D), once."
+	@rm -rf $(@D)
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '$(WHAT)'
+	@touch $@
+
+clean:
+	rm -rf $(BASE) $(DEV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
