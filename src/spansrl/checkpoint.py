@@ -1,15 +1,15 @@
 """Model directories and training state: safetensors and JSON, written whole or not at all, never pickle.
 
-A model directory holds `config.json` (format, settings, roles, provenance), `weights.safetensors`, and in `embedder/`
-what the embedder needs besides its parameters. The state of a run is one file, so that it is replaced in one go.
+A model directory holds `config.json` (format, settings, roles, provenance), `weights.safetensors`, and in
+`embedder/` what the embedder needs besides its parameters. A run's state is one file, replaced in one go.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +22,16 @@ from spansrl.config import Config, config_from_dict
 from spansrl.errors import ConfigError, ModelError, SpansrlError
 from spansrl.model.embed import load_embedder
 from spansrl.model.network import Network
-from spansrl.training import Position
 
 FORMAT = 1  # of a model directory; raised when older code could not read it
+DESCRIPTION = "config.json"
 WEIGHTS = "weights.safetensors"
 STATE = "state.safetensors"
 
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Replace a file in one go; on a full disk the old file stays as it is."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    partial = path.with_name(f".{path.name}.tmp")  # one name: the next save takes away what a crash left
     try:
         with partial.open("wb") as file:
             file.write(content)
@@ -39,12 +39,18 @@ def write_bytes(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         os.replace(partial, path)
     except OSError as error:
-        raise SpansrlError(
-            f"{path}: could not be saved ({error.strerror}); what was saved before is untouched: "
-            "free some space, then go on with --resume"
-        ) from error
+        raise not_saved(path, error) from error
     finally:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def not_saved(path: Path, error: OSError) -> SpansrlError:
+    """What to tell the user when the system refuses to write."""
+    return SpansrlError(
+        f"{path}: could not be saved ({error.strerror or error}); what was saved before is untouched: "
+        "make room or put it right, then go on with --resume"
+    )
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -65,10 +71,13 @@ def read_json(path: Path) -> Any:
 def save_description(directory: Path, network: Network, provenance: Mapping[str, Any]) -> None:
     """Everything of a model but its weights: done once, before training."""
     files = directory / "embedder"
-    files.mkdir(parents=True, exist_ok=True)
-    network.embedder.save_files(files)
+    try:
+        files.mkdir(parents=True, exist_ok=True)
+        network.embedder.save_files(files)
+    except OSError as error:
+        raise not_saved(files, error) from error
     write_json(
-        directory / "config.json",
+        directory / DESCRIPTION,
         {
             "format": FORMAT,
             "kind": "network",
@@ -79,9 +88,17 @@ def save_description(directory: Path, network: Network, provenance: Mapping[str,
     )
 
 
-def save_weights(directory: Path, module: nn.Module) -> None:
-    """The trained parameters (frozen encoders are in `embedder/`)."""
-    write_bytes(directory / WEIGHTS, safetensors.torch.save(trained_tensors(module)))
+def save_weights(directory: Path, module: nn.Module, *, epoch: int) -> None:
+    """The trained parameters after an epoch, counted from 0 (frozen encoders are in `embedder/`)."""
+    metadata = {"epoch": str(epoch)}
+    write_bytes(directory / WEIGHTS, safetensors.torch.save(trained_tensors(module), metadata))
+
+
+def saved_epoch(directory: Path) -> int | None:
+    """The epoch of a directory's weights; None where there are none, or where they do not say."""
+    path = directory / WEIGHTS
+    epoch = _read_metadata(path).get("epoch", "") if path.exists() else ""
+    return int(epoch) if epoch.isdecimal() else None
 
 
 def trained_tensors(module: nn.Module) -> dict[str, Tensor]:
@@ -101,14 +118,16 @@ def load_network(directory: Path, device: str = "cpu") -> Network:
 
 def read_description(directory: Path, *, kind: str | None = None) -> dict[str, Any]:
     """The validated content of a model directory's config.json."""
-    path = directory / "config.json"
+    path = directory / DESCRIPTION
     if not directory.is_dir():
         raise ModelError(f"{directory}: no such model directory")
     content = read_json(path)
     if not isinstance(content, dict) or "format" not in content:
         raise ModelError(f"{path}: not the description of a spansrl model ('format' is missing)")
     if content["format"] != FORMAT:
-        raise ModelError(f"{path}: format {content['format']!r} is not known to this version, which reads {FORMAT}")
+        raise ModelError(
+            f"{path}: format {content['format']!r} is not known to this version, which reads {FORMAT}"
+        )
     known = {"format", "kind", "config", "roles", "provenance", "experts"}
     if unknown := sorted(set(content) - known):
         raise ModelError(f"{path}: unknown entries: {', '.join(unknown)}")
@@ -126,11 +145,11 @@ def description_config(description: Mapping[str, Any], directory: Path) -> Confi
     """The settings in a description."""
     config = description.get("config")
     if not isinstance(config, dict):
-        raise ModelError(f"{directory / 'config.json'}: 'config' must be an object")
+        raise ModelError(f"{directory / DESCRIPTION}: 'config' must be an object")
     try:
         return config_from_dict(config)
     except ConfigError as error:
-        raise ModelError(f"{directory / 'config.json'}: {error}") from error
+        raise ModelError(f"{directory / DESCRIPTION}: {error}") from error
 
 
 def load_weights(path: Path, module: nn.Module) -> None:
@@ -140,10 +159,14 @@ def load_weights(path: Path, module: nn.Module) -> None:
     if missing := sorted(set(own) - set(tensors)):
         raise ModelError(f"{path}: {len(missing)} tensors are missing, among them {missing[0]!r}")
     if foreign := sorted(set(tensors) - set(own)):
-        raise ModelError(f"{path}: {len(foreign)} tensors do not belong to this model, among them {foreign[0]!r}")
+        raise ModelError(
+            f"{path}: {len(foreign)} tensors do not belong to this model, among them {foreign[0]!r}"
+        )
     for name, tensor in tensors.items():
         if tensor.shape != own[name].shape:
-            raise ModelError(f"{path}: {name!r} has shape {tuple(tensor.shape)}, expected {tuple(own[name].shape)}")
+            raise ModelError(
+                f"{path}: {name!r} has shape {tuple(tensor.shape)}, expected {tuple(own[name].shape)}"
+            )
     module.load_state_dict(tensors)
 
 
@@ -156,10 +179,26 @@ def _load_tensors(path: Path) -> dict[str, Tensor]:
         raise ModelError(f"{path}: damaged or unreadable: {error}") from error
 
 
+def _read_metadata(path: Path) -> dict[str, str]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            return file.metadata() or {}
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"{path}: damaged or unreadable: {error}") from error
+
+
 def save_state(
-    path: Path, module: nn.Module, optimizer: torch.optim.Optimizer, position: Position, extra: Mapping[str, Any]
+    path: Path, module: nn.Module, optimizer: torch.optim.Optimizer, facts: Mapping[str, Any]
 ) -> None:
-    """All that resuming needs, in one file: weights, Adam's moments, random state, position."""
+    """All that resuming needs, in one file: weights, Adam's moments, random state, and the caller's facts.
+
+    Weights that are no numbers any more are refused, so that the last good state survives them.
+    """
+    if not all(bool(torch.isfinite(parameter).all()) for parameter in module.parameters()):
+        raise SpansrlError(
+            f"{path}: not saved, for the weights are no longer finite; what was saved before is untouched: "
+            "start anew with a lower training.rate, or with training.clip = 5"
+        )
     tensors = {f"weights.{name}": tensor for name, tensor in trained_tensors(module).items()}
     for name, parameter in module.named_parameters():
         for key, value in optimizer.state.get(parameter, {}).items():
@@ -167,28 +206,41 @@ def save_state(
     tensors["random.cpu"] = torch.get_rng_state()
     if torch.cuda.is_available():
         tensors["random.cuda"] = torch.cuda.get_rng_state()
-    # One metadata entry only: their order in the file is not defined, and the file should depend on its content alone.
-    facts = json.dumps({"position": asdict(position), **extra})
-    write_bytes(path, safetensors.torch.save(tensors, metadata={"state": facts}))
+    # One entry only: the order of several is not defined, and the file should depend on its content alone.
+    write_bytes(path, safetensors.torch.save(tensors, metadata={"state": json.dumps(facts)}))
 
 
-def load_state(path: Path, module: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[Position, dict[str, Any]]:
-    """Put module, optimiser and random state back; returns the position and what was saved along with it."""
+def load_state(path: Path, module: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+    """Put module, optimiser and random state back; returns the facts that were saved with them."""
+    facts = read_state_facts(path)
     tensors = _load_tensors(path)
-    with safe_open(path, framework="pt") as file:
-        facts = json.loads((file.metadata() or {}).get("state", "{}"))
     try:
-        position = Position(**facts.pop("position"))
         module.load_state_dict({name: tensors[f"weights.{name}"] for name in module.state_dict()})
         for name, parameter in module.named_parameters():
             prefix = f"optimizer.{name}."
-            state = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
-            if state:
-                optimizer.state[parameter] = {key: value.to(parameter.device) for key, value in state.items()}
+            # Copies: what is loaded is mapped from the file, and would keep a replaced state on the disk.
+            moments = {
+                key.removeprefix(prefix): tensor.to(parameter.device, copy=True)
+                for key, tensor in tensors.items()
+                if key.startswith(prefix)
+            }
+            if moments:
+                optimizer.state[parameter] = moments
         torch.set_rng_state(tensors["random.cpu"])
         if "random.cuda" in tensors and torch.cuda.is_available():
             torch.cuda.set_rng_state(tensors["random.cuda"])
     except (KeyError, TypeError, RuntimeError) as error:
-        raise ModelError(f"{path}: this state does not belong to the run's model: {error}") from error
-    return position, facts
+        reason = str(error).strip().splitlines()[-1].strip()
+        raise ModelError(f"{path}: this state does not belong to the run's model: {reason}") from error
+    return facts
 
+
+def read_state_facts(path: Path) -> dict[str, Any]:
+    """The facts in a state, without loading its tensors."""
+    try:
+        facts = json.loads(_read_metadata(path)["state"])
+    except (KeyError, ValueError) as error:
+        raise ModelError(f"{path}: not the state of a training run") from error
+    if not isinstance(facts, dict):
+        raise ModelError(f"{path}: not the state of a training run")
+    return facts

@@ -1,30 +1,26 @@
-"""A training run in a directory: started, logged, saved, and gone on with after whatever cut it off.
-
-The directory is a model directory (the best weights so far) with three more files: `run.json` says what the run is
-made of, `log.jsonl` what happened in every epoch, `state.safetensors` holds all that `--resume` needs.
-"""
+"""Training runs: config and data made into a model with its examples, and trained in a run directory."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import platform
-import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.metadata import version
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
 
-from spansrl.checkpoint import STATE, WEIGHTS, load_state, read_json, save_state, save_weights, write_bytes, write_json
+import spansrl
+from spansrl import run_directory
+from spansrl.checkpoint import save_description, save_weights
 from spansrl.config import Config, TrainingConfig
-from spansrl.errors import ConfigError, DataError
+from spansrl.decode import Method, Order
+from spansrl.errors import DataError
 from spansrl.evaluation import Score, score
 from spansrl.formats import read_sentences
 from spansrl.labeler import Labeler
@@ -51,13 +47,20 @@ def read_splits(directory: Path, *, max_tokens: int = 0) -> Splits:
     paths = [directory / "train.jsonl", directory / "dev.jsonl"]
     for path in paths:
         if not path.is_file():
-            raise DataError(f"{path}: no such file; make the corpus with `spansrl data`, or point --data at it")
+            raise DataError(f"{path}: no such file; make it with `spansrl data`, or give another --data")
     train_data, dev = ([sent for sent in read_sentences(path) if sent.tokens] for path in paths)
     if max_tokens:
         train_data = [sent for sent in train_data if len(sent) <= max_tokens]
-    if not any(prop.args for sent in train_data for prop in sent.props):
-        raise DataError(f"{paths[0]}: no arguments to learn from")
+    if not _has_arguments(train_data):
+        limit = f" in sentences of at most {max_tokens} tokens (training.max_tokens)" if max_tokens else ""
+        raise DataError(f"{paths[0]}: no arguments to learn from{limit}")
+    if not _has_arguments(dev):
+        raise DataError(f"{paths[1]}: no arguments, so no F1 to choose the best epoch by")
     return Splits(train_data, dev, {path.name: _sha256(path) for path in paths})
+
+
+def _has_arguments(sentences: list[Sentence]) -> bool:
+    return any(prop.args for sent in sentences for prop in sent.props)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,11 @@ class Run:
     facts: Mapping[str, Any]  # what run.json records
 
 
+def run_facts(config: Config, splits: Splits) -> dict[str, Any]:
+    """What a run is made of: a directory with other facts holds another run."""
+    return {"config": config.to_dict(), "data": splits.hashes}
+
+
 def prepare_run(
     config: Config,
     splits: Splits,
@@ -107,7 +115,6 @@ def prepare_run(
     device: str = "cpu",
     cache: Path | None = None,
     progress: Progress | None = None,
-    describe: Callable[[Path, Network], None],
 ) -> Run:
     """A new network for the data, ready to be trained."""
     torch.manual_seed(config.training.seed)
@@ -117,17 +124,19 @@ def prepare_run(
     corpus = Corpus.of(splits.train, network.roles)
     store = _prepare_inputs(config, embedder, splits, cache, progress)
     network.to(device)
-    labeler = Labeler(TorchScorer(network), method=config.output.decoder, order=config.output.order)  # type: ignore[arg-type]
+    by_sentence = config.encoder.predicate == "after"
+    output = config.output
+    labeler = Labeler(
+        TorchScorer(network), method=cast(Method, output.decoder), order=cast(Order, output.order)
+    )
     return Run(
         model=network,
         trainable=network,
-        examples=CorpusExamples(
-            corpus, embedder, store, config.training, config.encoder.predicate == "after", torch.device(device)
-        ),
+        examples=CorpusExamples(corpus, embedder, store, config.training, by_sentence, torch.device(device)),
         evaluate=lambda: score(splits.dev, labeler.label(splits.dev)),
         config=config.training,
-        describe=lambda directory: describe(directory, network),
-        facts={"config": config.to_dict(), "data": splits.hashes},
+        describe=lambda out: save_description(out, network, {"data": splits.hashes, **environment()}),
+        facts=run_facts(config, splits),
     )
 
 
@@ -149,153 +158,133 @@ def _prepare_inputs(
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One step of a run in progress, with what the run's clock says."""
+    """One step of a run in progress, with what the run's clock says; times are of the epoch under way."""
 
     step: Step
-    seconds: float  # of the epoch under way, as far as this process has seen it
-    props_per_second: float
-    stopped: bool = False  # the user asked to stop; the state is saved
+    train_seconds: float  # as far as this process has seen the epoch
+    dev_seconds: float
+    props_per_second: float  # in training; 0 where nothing was timed
+    whole: bool  # whether this process has seen the epoch from its first batch
+    stopped: bool  # the caller asked to stop: the state is saved, and this is the last event
 
 
-def execute(run: Run, out: Path, *, resume: bool = False) -> Iterator[Event]:
-    """Train in a directory, saving as it goes; yields an event a step.
+def execute(
+    run: Run, out: Path, *, resume: bool = False, should_stop: Callable[[], bool] = lambda: False
+) -> Iterator[Event]:
+    """Train in a directory, saving as it goes; yields an event a step, none where the run is finished.
 
-    Raises ConfigError if the directory holds another run, or one that `resume` was not asked for.
+    `should_stop` is asked after every step. Raises ConfigError if the directory holds another run, or one
+    that `resume` was not asked for.
     """
-    optimizer = make_optimizer(run.model, run.config)
-    position = _open(run, out, optimizer, resume)
-    _trim_log(out / "log.jsonl", position)
-    with _Interrupt() as interrupt:
-        seconds, n_props, last_save = 0.0, 0, time.monotonic()
-        before = time.monotonic()
+    with run_directory.claimed(out):
+        optimizer = make_optimizer(run.model, run.config)
+        position = run_directory.find_position(out, run.facts, resume=resume)
+        if position is None:
+            position = Position()
+            run_directory.start(out, {**run.facts, **environment()}, run.describe)
+        else:
+            run_directory.take_up(out, run.model, optimizer, position, environment())
+        clock = _Clock(whole=position.step == 0)
         for step in train(run.trainable, optimizer, run.examples, run.evaluate, run.config, position):
-            now = time.monotonic()
-            if step.dev is None:
-                seconds, n_props = seconds + now - before, n_props + step.n_props
-            event = Event(step, seconds, n_props / seconds if seconds else 0.0, interrupt.asked)
+            stopped = should_stop() and step.position.epoch < run.config.epochs
+            event = clock.event(step, stopped=stopped)
+            if step.dev is not None:
+                run_directory.append_log(out, log_line(event, step.dev))
+            if step.dev is not None or stopped or clock.since_save() >= 60 * run.config.save_minutes:
+                run_directory.save_position(out, run.model, optimizer, step.position)
+                clock.saved()
             if step.is_best:
-                save_weights(out, run.model)
-            if step.dev is not None:
-                _log(out / "log.jsonl", event, now - before)
-            if step.dev is not None or interrupt.asked or now - last_save > 60 * run.config.save_minutes:
-                save_state(out / STATE, run.model, optimizer, step.position, {})
-                last_save = time.monotonic()
+                save_weights(out, run.model, epoch=step.epoch)
             yield event
-            if interrupt.asked:
+            if stopped:
                 return
-            if step.dev is not None:
-                seconds, n_props = 0.0, 0
-            before = time.monotonic()
+            clock.go_on(after=step)
 
 
-def is_finished(run: Run, out: Path) -> bool:
-    """Whether the directory holds this run, with all of its epochs done."""
-    log = out / "log.jsonl"
-    return (out / STATE).exists() and log.exists() and len(log.read_text().splitlines()) >= run.config.epochs
-
-
-def _open(run: Run, out: Path, optimizer: torch.optim.Optimizer, resume: bool) -> Position:
-    """Start the directory, or check that it is this run's and take up its state."""
-    record = out / "run.json"
-    if record.exists():
-        if not resume:
-            raise ConfigError(f"{out}: holds a run already; go on with it by --resume, or choose another --out")
-        _check_same_run(read_json(record), run, out)
-        if (out / STATE).exists():
-            position, _ = load_state(out / STATE, run.model, optimizer)
-            return position
-    out.mkdir(parents=True, exist_ok=True)
-    run.describe(out)
-    write_json(record, {**run.facts, **environment()})
-    return Position()
-
-
-def _check_same_run(recorded: Any, run: Run, out: Path) -> None:
-    facts = json.loads(json.dumps(run.facts))
-    if recorded.get("data") != facts.get("data"):
-        raise ConfigError(f"{out}: the run there was started on other data; resume it with the same --data")
-    was, now = _flat(recorded.get("config", {})), _flat(facts.get("config", {}))
-    for key in sorted(set(was) | set(now)):
-        if was.get(key) != now.get(key):
-            raise ConfigError(
-                f"{out}: the run there has {key} = {was.get(key)!r}, this one {now.get(key)!r}; "
-                "resume with the same settings, or choose another --out"
-            )
-
-
-def _flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for key, value in config.items():
-        out.update(_flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value})
-    return out
-
-
-def _log(path: Path, event: Event, dev_seconds: float) -> None:
+def log_line(event: Event, dev: Score) -> dict[str, Any]:
+    """An epoch as a line of the log; null stands for times that no single process has seen."""
     step = event.step
-    assert step.dev is not None
-    overall = step.dev.overall
-    line = {
+    return {
         "epoch": step.epoch + 1,
         "step": step.number,
-        "loss": round(step.mean_loss, 5),
+        "loss": round(step.loss, 5),
         "rate": step.rate,
-        "dev_precision": round(overall.precision, 2),
-        "dev_recall": round(overall.recall, 2),
-        "dev_f1": round(overall.f1, 2),
+        "dev_precision": round(dev.overall.precision, 2),
+        "dev_recall": round(dev.overall.recall, 2),
+        "dev_f1": round(dev.overall.f1, 2),
         "best": step.is_best,
-        "train_seconds": round(event.seconds, 1),
-        "dev_seconds": round(dev_seconds, 1),
-        "props_per_second": round(event.props_per_second, 1),
+        "train_seconds": round(event.train_seconds, 1) if event.whole else None,
+        "dev_seconds": round(event.dev_seconds, 1),
+        "props_per_second": round(event.props_per_second, 1) or None,
     }
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
 
 
-def _trim_log(path: Path, position: Position) -> None:
-    """Drop lines of epochs that the saved state does not know of: they will be trained again."""
-    if path.exists():
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-        if len(lines) > position.epoch:
-            write_bytes(path, "".join(lines[: position.epoch]).encode())
+@dataclass(slots=True)
+class _Clock:
+    """Times training and evaluation, leaving out saving and whatever the caller does between steps."""
 
+    whole: bool
+    seconds: float = 0.0
+    n_props: int = 0
+    before: float = field(default_factory=time.monotonic)
+    last_save: float = field(default_factory=time.monotonic)
 
-class _Interrupt:
-    """Turns the first Ctrl-C into a wish that the loop grants after its step; the second one interrupts at once."""
+    def event(self, step: Step, *, stopped: bool) -> Event:
+        passed = time.monotonic() - self.before
+        if step.dev is None:
+            self.seconds += passed
+            self.n_props += step.n_props
+        return Event(
+            step,
+            train_seconds=self.seconds,
+            dev_seconds=0.0 if step.dev is None else passed,
+            props_per_second=self.n_props / self.seconds if self.seconds else 0.0,
+            whole=self.whole,
+            stopped=stopped,
+        )
 
-    def __init__(self) -> None:
-        self.asked = False
+    def go_on(self, *, after: Step) -> None:
+        if after.dev is not None:
+            self.whole, self.seconds, self.n_props = True, 0.0, 0
+        self.before = time.monotonic()
 
-    def __enter__(self) -> _Interrupt:
-        try:
-            self._before = signal.signal(signal.SIGINT, self._ask)
-        except ValueError:  # not in the main thread: nothing to catch
-            self._before = None
-        return self
+    def saved(self) -> None:
+        self.last_save = time.monotonic()
 
-    def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-    def _ask(self, *_: object) -> None:
-        self.asked = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    def since_save(self) -> float:
+        return time.monotonic() - self.last_save
 
 
 def environment() -> dict[str, Any]:
-    """Versions and commit that a run was made with."""
-    packages: Sequence[str] = ("spansrl", "torch", "numpy", "transformers", "safetensors")
+    """Versions, commit and threads that a run is made with."""
+    packages = ("torch", "numpy", "transformers", "safetensors")
     return {
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in packages}},
+        "versions": {
+            "spansrl": spansrl.__version__,
+            "python": platform.python_version(),
+            **{name: _version(name) for name in packages},
+        },
         "commit": _commit(),
         "threads": torch.get_num_threads(),
     }
 
 
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
 def _commit() -> str | None:
     """The commit of the source tree that is running, or None for an installed package."""
+    here = Path(__file__)
+    git = ["git", "--no-optional-locks", "-C", str(here.parent)]
     try:
+        # An installed package may lie in somebody else's repository: only a tracked file has our commit.
+        subprocess.run([*git, "ls-files", "--error-unmatch", here.name], capture_output=True, check=True)
         found = subprocess.run(
-            ["git", "-C", os.path.dirname(__file__), "describe", "--always", "--dirty", "--abbrev=12"],
+            [*git, "describe", "--always", "--exclude=*", "--dirty", "--abbrev=12"],
             capture_output=True,
             text=True,
             check=True,

@@ -1,11 +1,12 @@
 """One loop for every model: a generator of steps. Saving, logging and progress bars are the caller's.
 
-A model offers `loss(batch, inputs)`; the loop asks for an epoch's batches by number, so that the order depends on
-seed and epoch alone, and a run that was cut off goes on from its `Position` as if nothing had happened.
+A model offers `loss(batch, inputs)`; the loop asks for an epoch's batches by number, so that their order
+depends on seed and epoch alone, and a run that was cut off goes on from its `Position` unharmed.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -55,16 +56,15 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What happened in one step; `dev` is there after the last batch of an epoch."""
+    """What happened in one step: a batch, or the evaluation (`dev`) that follows an epoch's last batch."""
 
     position: Position  # after this step
-    epoch: int
-    number: int  # steps done in the whole run
-    total: int  # steps of the whole run
-    loss: float
-    mean_loss: float  # of the epoch so far
-    rate: float
-    n_props: int
+    epoch: int  # from 0
+    number: int  # batches done in the whole run
+    total: int  # batches of the whole run
+    loss: float  # mean of the epoch so far
+    rate: float  # the learning rate
+    n_props: int = 0  # of the batch
     dev: Score | None = None
     is_best: bool = False
 
@@ -80,58 +80,52 @@ def train(
     """Train from a position to the last epoch; evaluates on development data after every epoch."""
     per_epoch = examples.steps()
     total = per_epoch * config.epochs
-    parameters = [p for group in optimizer.param_groups for p in group["params"]]
     for epoch in range(position.epoch, config.epochs):
         model.train()
         for batch, inputs in examples.epoch(epoch, skip=position.step):
             number = epoch * per_epoch + position.step
             rate = set_rate(optimizer, config, rate_factor(config, number, per_epoch))
-            loss = _update(model, optimizer, parameters, batch, inputs, config.clip)
-            position = replace(position, epoch=epoch, step=position.step + 1, loss_sum=position.loss_sum + loss)
-            step = Step(
-                position=position,
-                epoch=epoch,
-                number=number + 1,
-                total=total,
-                loss=loss,
-                mean_loss=position.loss_sum / position.step,
-                rate=rate,
-                n_props=batch.n_props,
-            )
-            if position.step < per_epoch:
-                yield step
+            loss = _update(model, optimizer, batch, inputs, config.clip)
+            if not math.isfinite(loss):
+                raise SpansrlError(
+                    f"the loss became {loss} in batch {position.step + 1} of epoch {epoch + 1}; "
+                    "start anew with a lower training.rate, or with training.clip = 5"
+                )
+            position = replace(position, step=position.step + 1, loss_sum=position.loss_sum + loss)
+            mean = position.loss_sum / position.step
+            yield Step(position, epoch, number + 1, total, mean, rate, n_props=batch.n_props)
+        # A resumed run may have nothing left of the epoch but this: count again, do not remember.
         dev = evaluate()
+        done = (epoch + 1) * per_epoch
+        rate = config.rate * rate_factor(config, done - 1, per_epoch)
+        mean = position.loss_sum / per_epoch
         is_best = dev.overall.f1 > position.best_f1
         position = Position(
             epoch=epoch + 1,
             best_f1=dev.overall.f1 if is_best else position.best_f1,
             best_epoch=epoch if is_best else position.best_epoch,
         )
-        yield replace(step, position=position, dev=dev, is_best=is_best)
+        yield Step(position, epoch, done, total, mean, rate, dev=dev, is_best=is_best)
 
 
 def _update(
-    model: Trainable,
-    optimizer: torch.optim.Optimizer,
-    parameters: list[nn.Parameter],
-    batch: Batch,
-    inputs: Any,
-    clip: float,
+    model: Trainable, optimizer: torch.optim.Optimizer, batch: Batch, inputs: Any, clip: float
 ) -> float:
+    """One step of the optimiser; returns the loss, and leaves the weights alone where that is not finite."""
     optimizer.zero_grad(set_to_none=True)
     loss = model.loss(batch, inputs)
     value = float(loss.detach())
-    if value != value or value in (float("inf"), float("-inf")):
-        raise SpansrlError(f"the loss became {value}; a lower training.rate or training.clip = 5 usually helps")
-    loss.backward()  # type: ignore[no-untyped-call]
-    if clip > 0:
-        nn.utils.clip_grad_norm_(parameters, clip)
-    optimizer.step()
+    if math.isfinite(value):
+        loss.backward()  # type: ignore[no-untyped-call]
+        if clip > 0:
+            parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+            nn.utils.clip_grad_norm_(parameters, clip)
+        optimizer.step()
     return value
 
 
 def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Adam:
-    """Adam with coupled L2, in two groups: a fine-tuned encoder's parameters, which may have a rate of their own."""
+    """Adam with coupled L2; a fine-tuned encoder's parameters may have a rate of their own."""
     groups: dict[bool, list[nn.Parameter]] = {False: [], True: []}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:

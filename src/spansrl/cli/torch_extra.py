@@ -18,8 +18,8 @@ def use_device(name: str) -> str:
     import torch
 
     try:
-        torch.empty(0, device=name)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).strip().splitlines()[0]
+        torch.ones(1, device=name).item()  # some devices hold tensors, but no numbers
+    except (RuntimeError, AssertionError, ImportError, ValueError) as error:
+        reason = str(error).strip().split("\n")[0].split(". ")[0].rstrip(".")
         raise ConfigError(f"--device {name}: not usable here ({reason}); try --device cpu") from error
     return name

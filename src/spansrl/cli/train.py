@@ -3,35 +3,62 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
-    from spansrl.runs import Event
+    from spansrl.runs import Event, Run
 
 EXAMPLES = """
 \b
 Examples:
   spansrl data ewt --out data/ewt
   spansrl train configs/tiny.toml --data data/ewt --out runs/tiny
-  spansrl train configs/ewt-minilm-span.toml --data data/ewt --out runs/span-2 --set training.seed=2
-  spansrl train configs/ewt-minilm-span.toml --data data/ewt --out runs/span-2 --set training.seed=2 --resume
+  spansrl train configs/tiny.toml --data data/ewt --out runs/tiny-2 --set training.seed=2 --threads 1
+  spansrl train configs/tiny.toml --data data/ewt --out runs/tiny-2 --set training.seed=2 --threads 1 --resume
+
+\b
+What --out holds afterwards:
+  config.json, weights.safetensors, embedder/   the model, with the best epoch's weights
+  log.jsonl                                     a line an epoch: loss, development F1, times
+  run.json                                      settings, versions, commit, hashes of the data
+  state.safetensors                             what --resume goes on from; may be deleted at the end
 """
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("config", type=click.Path(path_type=Path))
-@click.option("--data", required=True, type=click.Path(path_type=Path), help="Directory with train.jsonl and dev.jsonl.")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Directory for the model and its run.")
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting; may be repeated.")
-@click.option("--resume", is_flag=True, help="Go on with the run in --out; without one, start it.")
-@click.option("--threads", type=click.IntRange(min=1), help="Threads to compute with.  [default: torch's choice]")
-@click.option("--device", default="cpu", show_default=True, help="Where to compute: cpu, cuda, … (GPU code is untested).")
+@click.option(
+    "--data", required=True, type=click.Path(path_type=Path), help="Directory with train.jsonl and dev.jsonl."
+)
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path), help="Directory for the model and its run."
+)
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="SECTION.KEY=VALUE",
+    help="Override a setting of the config, e.g. training.seed=2; may be repeated.",
+)
+@click.option("--resume", is_flag=True, help="Go on with the run in --out; where there is none, start it.")
+@click.option(
+    "--threads", type=click.IntRange(min=1), help="Threads to compute with.  [default: torch's choice]"
+)
+@click.option(
+    "--device",
+    default="cpu",
+    show_default=True,
+    help="Where to compute: cpu, cuda, … (GPU code is untested).",
+)
 @click.option(
     "--cache",
     type=click.Path(path_type=Path),
@@ -48,34 +75,39 @@ def command(
     device: str,
     cache: Path | None,
 ) -> None:
-    """Train the model that CONFIG describes.
+    """Train the model that CONFIG (a TOML file) describes.
 
-    The best weights on development data are kept in --out, which is a model directory for `spansrl label`. A run
-    may be cut off at any moment (Ctrl-C, kill, power): --resume goes on where it was, to the same final weights.
+    After every epoch the model labels dev.jsonl, and the weights with the best F1 are kept in --out, which is
+    a model directory for `spansrl label`. A run may be cut off at any moment, by Ctrl-C, kill or a power cut:
+    the same command with --resume goes on where it was, and with --threads 1 to the very same final weights.
     """
     from spansrl.cli.torch_extra import require_torch, use_device
 
     require_torch("training")
     import torch
 
-    from spansrl import runs
-    from spansrl.checkpoint import save_description
+    from spansrl import run_directory, runs
     from spansrl.config import load_config
 
     if threads:
         torch.set_num_threads(threads)
     settings = load_config(config, overrides)
+    device = use_device(device)
     splits = runs.read_splits(data, max_tokens=settings.training.max_tokens)
-    provenance = {"data": splits.hashes, **runs.environment()}
+    # Before anything slow: is there something to do, and may it be done there?
+    position = run_directory.find_position(out, runs.run_facts(settings, splits), resume=resume)
+    if run_directory.is_finished(out, position, settings.training.epochs):
+        say(f"{out}: this run is finished; nothing to do")
+        return
     run = runs.prepare_run(
-        settings,
-        splits,
-        device=use_device(device),
-        cache=cache or default_cache(),
-        progress=feature_progress,
-        describe=lambda directory, network: save_description(directory, network, provenance),
+        settings, splits, device=device, cache=cache or default_cache(), progress=feature_progress
     )
     report_run(run, out, resume=resume)
+
+
+def say(line: str) -> None:
+    """Tell the user; standard output is for data."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def default_cache() -> Path:
@@ -83,82 +115,176 @@ def default_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "spansrl"
 
 
-def feature_progress(done: int, total: int) -> None:
-    """A line now and then while features are computed; once a corpus, so a plain one does."""
-    step = max(1, total // 10)
-    if done == total or done // step != (done - 1) // step:
-        print(f"features: {done} of {total} sentences", file=sys.stderr)
+class FeatureProgress:
+    """A line now and then while features are computed: it happens once a corpus, so plain lines do."""
+
+    def __init__(self, every: float = 10.0) -> None:
+        self.every = every
+        self.last = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        """Tell how far it is, if it is the time to."""
+        if done == total or time.monotonic() - self.last >= self.every:
+            say(f"features: {done} of {total} sentences")
+            self.last = time.monotonic()
 
 
-def report_run(run: object, out: Path, *, resume: bool) -> None:
-    """Execute a run with a progress bar on a terminal and plain lines elsewhere."""
+feature_progress = FeatureProgress()
+
+
+def report_run(run: Run, out: Path, *, resume: bool) -> None:
+    """Execute a run, with a bar on a terminal and plain lines elsewhere; Ctrl-C and SIGTERM save and stop."""
     from spansrl import runs
 
-    assert isinstance(run, runs.Run)
-    if resume and runs.is_finished(run, out):
-        print(f"{out}: this run is finished; nothing to do", file=sys.stderr)
-        return
     console = Console(stderr=True)
-    shown = _TerminalProgress(console) if console.is_terminal else _PlainProgress()
-    with shown:
-        for event in runs.execute(run, out, resume=resume):
-            shown.show(event)
-            if event.stopped:
-                print(f"stopped at step {event.step.number}; go on with --resume", file=sys.stderr)
-                sys.exit(130)
+    on_terminal = sys.stderr.isatty() and not console.is_dumb_terminal
+    display: _Display = _Bar(console) if on_terminal else _Lines()
+    last: Event | None = None
+    try:
+        with StopSignal() as stop, display:
+            for event in runs.execute(run, out, resume=resume, should_stop=stop.asked):
+                display.show(event)
+                last = event
+    except KeyboardInterrupt:
+        say("stopped at once; the same command with --resume goes on from what was saved last")
+        sys.exit(128 + signal.SIGINT)
+    if last is None:
+        say(f"{out}: this run is finished; nothing to do")
+    elif last.stopped:
+        say(f"stopped and saved after {steps_done(last)}; the same command with --resume goes on from there")
+        sys.exit(128 + stop.signal)
+    else:
+        best = last.step.position
+        say(f"{out}: finished; best development F1 {best.best_f1:.2f}, in epoch {best.best_epoch + 1}")
 
 
-class _PlainProgress:
-    """A line an epoch."""
+class StopSignal:
+    """Turns the first SIGINT or SIGTERM into a wish, granted after the step; a second one ends at once."""
 
-    def __enter__(self) -> _PlainProgress:
+    def __init__(self) -> None:
+        self.signal = 0
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> StopSignal:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as in a job that was sent to the background
+                self._before[number] = signal.signal(number, self._ask)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def asked(self) -> bool:
+        """Whether somebody wants the run to stop."""
+        return self.signal != 0
+
+    def _ask(self, number: int, frame: FrameType | None) -> None:
+        self.signal = number
+        self.__exit__()
+        # Not print: the signal may have come in the middle of one.
+        os.write(2, b"\nstopping as soon as this step is done and saved; once more to stop at once\n")
+
+
+class _Display(Protocol):
+    """Something that shows a run while it goes on."""
+
+    def __enter__(self) -> Any: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def show(self, event: Event) -> None: ...
+
+
+class _Lines:
+    """A line an epoch, and one a minute in between."""
+
+    def __init__(self, every: float = 60.0) -> None:
+        self.every = every
+        self.last = self.started = time.monotonic()
+        self.first: int | None = None
+
+    def __enter__(self) -> _Lines:
         return self
 
     def __exit__(self, *_: object) -> None:
         pass
 
     def show(self, event: Event) -> None:
-        if event.step.dev is not None:
-            print(epoch_line(event), file=sys.stderr, flush=True)
+        step, now = event.step, time.monotonic()
+        if self.first is None:
+            self.first, self.started = step.number, now
+        if step.dev is not None:
+            say(epoch_line(event))
+        elif now - self.last >= self.every:
+            done = step.number - self.first
+            left = (now - self.started) / done * (step.total - step.number) if done else 0.0
+            say(f"{steps_done(event)}: {running_text(event)}, {duration(left)} left")
+        else:
+            return
+        self.last = now
 
 
-class _TerminalProgress:
+class _Bar:
     """One bar for the whole run, and a line an epoch above it."""
 
     def __init__(self, console: Console) -> None:
-        self.bar = Progress(
-            TextColumn("epoch {task.fields[epoch]}"),
+        # The estimate looks far back, so that it takes the evaluations in.
+        self.progress = Progress(
+            TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("loss {task.fields[loss]:.3f}  {task.fields[speed]:.0f} props/s  best F1 {task.fields[best]}"),
             TimeRemainingColumn(),
             console=console,
+            speed_estimate_period=1800,
         )
         self.task: TaskID | None = None
 
-    def __enter__(self) -> _TerminalProgress:
-        self.bar.start()
+    def __enter__(self) -> _Bar:
+        self.progress.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.bar.stop()
+        self.progress.stop()
 
     def show(self, event: Event) -> None:
         step = event.step
-        best = "–" if step.position.best_f1 < 0 else f"{step.position.best_f1:.2f}"
-        fields = {"epoch": step.epoch + 1, "loss": step.mean_loss, "speed": event.props_per_second, "best": best}
         if self.task is None:
-            self.task = self.bar.add_task("", total=step.total, **fields)
-        self.bar.update(self.task, completed=step.number, **fields)
+            self.task = self.progress.add_task("", total=step.total, completed=step.number)
+        text = f"epoch {step.epoch + 1}: {running_text(event)}"
+        self.progress.update(self.task, completed=step.number, description=text)
         if step.dev is not None:
-            self.bar.console.print(epoch_line(event), highlight=False)
+            self.progress.console.print(epoch_line(event), highlight=False, soft_wrap=True)
+
+
+def running_text(event: Event) -> str:
+    """How it goes: loss, learning rate, speed, best F1."""
+    step = event.step
+    best = f"{step.position.best_f1:.2f}" if step.position.best_epoch >= 0 else "–"
+    speed = f"{event.props_per_second:.0f} props/s"
+    return f"loss {step.loss:.3f}, rate {step.rate:.2g}, {speed}, best F1 {best}"
 
 
 def epoch_line(event: Event) -> str:
-    """What an epoch came to."""
+    """What an epoch came to; a star marks the best one so far."""
     step = event.step
     assert step.dev is not None
     star = " *" if step.is_best else ""
     return (
-        f"epoch {step.epoch + 1}: loss {step.mean_loss:.4f}, rate {step.rate:.2g}, dev F1 {step.dev.overall.f1:.2f}{star}, "
-        f"{event.seconds:.0f} s, {event.props_per_second:.0f} propositions a second"
+        f"epoch {step.epoch + 1}: loss {step.loss:.4f}, rate {step.rate:.2g}, "
+        f"dev F1 {step.dev.overall.f1:.2f}{star}, {duration(event.train_seconds)} "
+        f"({event.props_per_second:.0f} props/s) and {duration(event.dev_seconds)} for dev"
     )
+
+
+def steps_done(event: Event) -> str:
+    """How far the run is."""
+    step = event.step
+    return f"step {step.number} of {step.total} (epoch {step.epoch + 1})"
+
+
+def duration(seconds: float) -> str:
+    """A time in the units that people think in: 42 s, 7 min, 3 h 05 min."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60:02d} min"
