@@ -158,9 +158,9 @@ def _show(audit: Audit, out: Path) -> None:
     console = Console(width=_WIDTH, highlight=False)
     console.print(_table(audit))
     for title, notes in (("Dropped", audit.dropped), ("Aligned", audit.repaired)):
-        console.print(f"\n{title}: {_told(notes)}", soft_wrap=True)
+        console.print(f"\n{title}:{_told(notes)}", soft_wrap=True)
     groups = audit.duplicate_groups()
-    console.print(f"\nIdentical sentences in more than one split: {len(groups)} groups", soft_wrap=True)
+    console.print(f"\nGroups of identical sentences in more than one split: {len(groups):,}", soft_wrap=True)
     names = ", ".join(f"{split}.jsonl" for split in audit.splits)
     console.print(f"\nWritten to {out}: {names}, {AUDIT_FILE}", soft_wrap=True)
 
@@ -172,6 +172,8 @@ def _table(audit: Audit) -> Table:
         table.add_column(name, justify="right")
     for name, figure in _FIGURES.items():
         figures = [figure(counts) for counts in audit.splits.values()]
+        if name == "documents" and not any(figures):  # column files do not say where documents begin
+            continue
         table.add_row(name, *(f"{value:,}" for value in (*figures, sum(figures))))
     return table
 
@@ -192,4 +194,4 @@ _FIGURES: dict[str, Callable[[SplitCounts], int]] = {
 
 def _told(notes: list[Note]) -> str:
     lines = [f"\n  {count:,} × {what}: {reason}" for (what, reason), count in by_reason(notes).items()]
-    return "".join(lines) or "nothing"
+    return "".join(lines) or " nothing"

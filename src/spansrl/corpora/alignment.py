@@ -61,8 +61,15 @@ class Block(NamedTuple):
         )
 
 
-def align(left: Sequence[Token], right: Sequence[Token]) -> list[Block]:
-    """The cheapest blocks that cover both sides, in order; the same answer for the same input, always."""
+class Alignment(NamedTuple):
+    """Blocks that cover both sides, in order, and how little they fit."""
+
+    blocks: list[Block]
+    cost: float
+
+
+def align(left: Sequence[Token], right: Sequence[Token]) -> Alignment:
+    """The cheapest alignment; the same answer for the same input, always."""
     best: dict[tuple[int, int], tuple[float, int, int]] = {(0, 0): (0.0, 0, 0)}
     longer = len(right) - len(left)
     for i in range(len(left) + 1):
@@ -83,12 +90,14 @@ def align(left: Sequence[Token], right: Sequence[Token]) -> list[Block]:
         _, before_i, before_j = best[i, j]
         blocks.append(Block(Span(before_i, i), Span(before_j, j)))
         i, j = before_i, before_j
-    return blocks[::-1]
+    return Alignment(blocks[::-1], best[len(left), len(right)][0])
 
 
-def one_to_one(size: int) -> list[Block]:
-    """The alignment of two sides that agree."""
-    return [Block(Span(k, k + 1), Span(k, k + 1)) for k in range(size)]
+def align_by_position(left: Sequence[Token], right: Sequence[Token]) -> Alignment:
+    """The first token with the first, and so on; both sides must be of one length."""
+    blocks = [Block(Span(place, place + 1), Span(place, place + 1)) for place in range(len(left))]
+    cost = sum(_pair_cost(token, word) for token, word in zip(left, right, strict=True))
+    return Alignment(blocks, round(cost, 6))
 
 
 def _moves(left: Sequence[Token], right: Sequence[Token], i: int, j: int) -> Iterator[tuple[int, int, float]]:

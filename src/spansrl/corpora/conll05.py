@@ -3,8 +3,8 @@
 The shared task's release has a file a section and layer (``train/props/train.02.props.gz``, and ``words``,
 ``synt.cha``, ``ne``, ``senses``), or, once its scripts have run, all layers merged in one file a split
 (``train-set.gz``). Where words are missing, as in the release itself, they come from Penn Treebank trees
-(``wsj/02/wsj_0200.mrg``, ``brown/ck/ck01.mrg``). Layers are pasted side by side, as the task's own scripts do,
-and then read like a merged file.
+(``wsj/02/wsj_0200.mrg``, ``brown/ck/ck01.mrg``). Layers are pasted side by side, as the task's own scripts
+do, and then read like a merged file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import NamedTuple
 from spansrl.corpora.audit import DOCUMENT_KEY, Audit
 from spansrl.corpora.corpus import Corpus
 from spansrl.corpora.ptb import read_terminals
-from spansrl.corpora.sources import Progress, fingerprint, lines_of, no_progress, read_members
+from spansrl.corpora.sources import Progress, fingerprint, lines_of, member_path, no_progress, read_members
 from spansrl.errors import DataError, FormatError
 from spansrl.formats.conll import Block, read_conll, split_blocks
 from spansrl.formats.detect import conll05_form
@@ -123,7 +123,7 @@ def build_conll05(source: Path, trees: Sequence[Path] = (), *, progress: Progres
 
 def _collect_columns(source: Path, files: _Files) -> None:
     for name, data in read_members(source, str(source), _is_column_file, alone=True):
-        content = Content(f"{source}/{name}" if source.name != name else str(source), data)
+        content = Content(member_path(source, name), data)
         if match := _LAYER.search(name):
             if match[1] in PARTS:
                 files.layers.setdefault(match[1], {})[match[2]] = content
@@ -141,7 +141,7 @@ def _collect_trees(source: Path, files: _Files) -> None:
         place = _tree_place(name)
         if place is not None:
             section, document = place
-            files.trees.setdefault(section, {})[document] = Content(f"{source}/{name}", data)
+            files.trees.setdefault(section, {})[document] = Content(member_path(source, name), data)
             found = True
     if not found:
         raise DataError(f"{source}: no trees; expected names like wsj/02/wsj_0200.mrg or brown/ck/ck01.mrg")

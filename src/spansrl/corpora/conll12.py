@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from spansrl.corpora.audit import Audit
 from spansrl.corpora.corpus import Corpus
-from spansrl.corpora.sources import Progress, lines_of, member_names, no_progress, read_members
+from spansrl.corpora.sources import Progress, lines_of, member_names, member_path, no_progress, read_members
 from spansrl.errors import DataError
 from spansrl.formats.conll import read_conll
 from spansrl.formats.files import read_lines
@@ -30,7 +30,7 @@ _SPLIT_OF_DIRECTORY = {
 }
 _OFFICIAL_TEST, _OTHER_TEST = "conll-2012-test", "test"
 _OTHER_LANGUAGES = frozenset({"arabic", "chinese"})
-_SUFFIX = re.compile(r"\.(?:v\d+_)?gold_(?:conll|skel)(?:\.gz|\.xz)?$")
+_SUFFIX = re.compile(r"(?:\.v\d+)?[._]gold_(?:conll|skel)(?:\.gz|\.xz)?$")
 _GOLD = re.compile(r"[._]gold_conll(?:\.gz|\.xz)?$")
 
 
@@ -39,7 +39,7 @@ def build_conll12(
 ) -> Corpus:
     """The corpus from files below `source`, a directory or an archive.
 
-    `lists` gives a file a split, with a document a line (``bc/cctv/00/cctv_0000``); then directories say nothing.
+    `lists` gives a file a split, with a document a line (``bc/cctv/00/cctv_0000``), instead of directories.
     """
     names = [name for name in member_names(source, str(source)) if _GOLD.search(name)]
     if not names:
@@ -48,6 +48,7 @@ def build_conll12(
             "like data/train/data/english/annotations/bc/cctv/00/cctv_0001.v4_gold_conll"
         )
     notes = Audit("conll12", SPLITS)
+    names = list(_english(names, notes))
     split_of = _by_list(names, lists, notes) if lists else _by_directory(names, notes)
     if not split_of:
         raise DataError(
@@ -60,15 +61,21 @@ def build_conll12(
     return Corpus(_sentences(source, split_of, audit, progress), audit)
 
 
+def _english(names: Iterable[str], audit: Audit) -> Iterator[str]:
+    for name in names:
+        if _OTHER_LANGUAGES & set(PurePosixPath(name).parts):
+            audit.drop("document", name, "not English")
+        else:
+            yield name
+
+
 def _by_directory(names: list[str], audit: Audit) -> dict[str, str]:
-    """The split of every English file, by the first directory above it that is called like one."""
+    """The split of every file, by the first directory above it that is called like one."""
     directories = {name: _split_directory(name) for name in names}
     official = _OFFICIAL_TEST in directories.values()
     found: dict[str, str] = {}
     for name, directory in directories.items():
-        if _OTHER_LANGUAGES & set(PurePosixPath(name).parts):
-            audit.drop("document", name, "not English")
-        elif directory is None:
+        if directory is None:
             audit.drop("document", name, "not below train, development or test")
         elif official and directory == _OTHER_TEST:
             audit.drop("document", name, f"in test, but {_OFFICIAL_TEST} is the official test set")
@@ -119,7 +126,7 @@ def _sentences(
     members = read_members(source, str(source), split_of.__contains__)
     for done, (name, content) in enumerate(members, 1):
         digest.update(f"{_document(name)}\0{hashlib.sha256(content).hexdigest()}\n".encode())
-        path = f"{source}/{name}"
+        path = member_path(source, name)
         for sent in read_conll(lines_of(content, path), LAYOUTS["conll12"], path):
             yield split_of[name], sent
         progress("reading documents", done, len(split_of))

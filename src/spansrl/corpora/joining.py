@@ -1,18 +1,19 @@
 """Propositions without words meet words without propositions: one document of each, joined.
 
-Sentences are paired by position where both sides have equally many, else by their tags. In a pair of equal
-length the tokens correspond by position too, unless their tags say that both sides were regrouped. Propositions
-move along the alignment; one is lost only if a token that it needs has no word, or if two of its spans meet.
+Sentences are paired by position if their lengths agree, else by position or by tags, whichever fits better.
+In a pair of equal length the tokens correspond by position too, unless their tags say that both sides were
+regrouped. Propositions move along; one is lost only if a token that it needs has no word, or if two of its
+spans meet in one word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import chain, pairwise
 
-from spansrl.corpora.alignment import Block, Token, align, one_to_one
+from spansrl.corpora.alignment import Block, Token, align, align_by_position
 from spansrl.corpora.audit import DOCUMENT_KEY, Audit
 from spansrl.corpora.conllu import Word, WordSentence, joined
 from spansrl.errors import DataError
@@ -33,72 +34,100 @@ class Pair:
     skeleton: Sentence
     words: WordSentence
     blocks: list[Block]
+    repair: str | None = None  # what had to be done to bring them together
+
+
+@dataclass(slots=True)
+class Pairing:
+    """One way to bring the sentences of a document together."""
+
+    pairs: list[Pair] = field(default_factory=list)
+    without_words: list[Sentence] = field(default_factory=list)
+    without_skeleton: list[WordSentence] = field(default_factory=list)
+    cost: float = 0.0
 
 
 def join_document(
     document: str, skeletons: Sequence[Sentence], sentences: Sequence[WordSentence], audit: Audit
 ) -> Iterator[Sentence]:
     """The skeletons of one document with their words; what is lost or changed goes to the audit."""
-    for pair in _pairs(skeletons, sentences, audit):
+    pairing = _best_pairing(skeletons, sentences)
+    for skeleton in pairing.without_words:
+        audit.drop("sentence", _name(skeleton), "no words in Universal Dependencies")
+        for prop in skeleton.props:
+            audit.drop("proposition", f"{_name(skeleton)}:{prop.pred}", "its sentence has no words")
+    for sent in pairing.without_skeleton:
+        audit.drop("words", " ".join(sent.ids), "no skeleton in PropBank")
+    for pair in pairing.pairs:
+        if pair.repair is not None:
+            audit.repair("sentence", _name(pair.skeleton), pair.repair)
         yield _sentence(document, pair, audit)
 
 
-def _pairs(skeletons: Sequence[Sentence], sentences: Sequence[WordSentence], audit: Audit) -> Iterator[Pair]:
-    for lefts, rights in _groups(skeletons, sentences):
-        if len(lefts) == len(rights):
-            for skeleton, sent in zip(lefts, rights, strict=True):
-                yield _pair(skeleton, sent, audit)
-        elif not rights:
-            for skeleton in lefts:
-                audit.drop("sentence", _name(skeleton), "no words in Universal Dependencies")
-        elif not lefts:
-            for sent in rights:
-                audit.drop("words", " ".join(sent.ids), "no skeleton in PropBank")
-        else:
-            yield from _regrouped(lefts, joined(rights), audit)
+def _best_pairing(skeletons: Sequence[Sentence], sentences: Sequence[WordSentence]) -> Pairing:
+    sizes = [len(skeleton) for skeleton in skeletons]
+    by_position = [(skeletons, sentences)]
+    if sizes == [len(sent.words) for sent in sentences]:
+        return _pairing(by_position)
+    by_tags = _pairing(_groups_by_tags(skeletons, sentences))
+    if len(skeletons) != len(sentences):
+        return by_tags
+    return min(_pairing(by_position), by_tags, key=lambda pairing: pairing.cost)
 
 
-def _groups(
+def _groups_by_tags(
     skeletons: Sequence[Sentence], sentences: Sequence[WordSentence]
-) -> Iterator[tuple[Sequence[Sentence], Sequence[WordSentence]]]:
-    """Runs of sentences that belong together, in order."""
-    if len(skeletons) == len(sentences):
-        yield skeletons, sentences
-        return
+) -> list[tuple[Sequence[Sentence], Sequence[WordSentence]]]:
+    """Runs of sentences that belong together, in order: those with equal tags, and what is between them."""
     left = [skeleton.pos for skeleton in skeletons]
     right = [tuple(word.tag for word in sent.words) for sent in sentences]
-    for _, i, i_end, j, j_end in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
-        yield skeletons[i:i_end], sentences[j:j_end]
+    opcodes = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
+    return [(skeletons[i:i_end], sentences[j:j_end]) for _, i, i_end, j, j_end in opcodes]
 
 
-def _pair(skeleton: Sentence, sent: WordSentence, audit: Audit) -> Pair:
-    tags = skeleton.pos or ()
-    retagged = sum(tag != word.tag for tag, word in zip(tags, sent.words, strict=False))
+def _pairing(groups: Iterable[tuple[Sequence[Sentence], Sequence[WordSentence]]]) -> Pairing:
+    pairing = Pairing()
+    for skeletons, sentences in groups:
+        if len(skeletons) == len(sentences):
+            for skeleton, sent in zip(skeletons, sentences, strict=True):
+                _add_pair(pairing, skeleton, sent)
+        elif not skeletons:
+            pairing.without_skeleton += sentences
+            pairing.cost += align([], _word_tokens(joined(sentences).words)).cost
+        else:
+            _add_regrouped(pairing, skeletons, joined(sentences))
+    return pairing
+
+
+def _add_pair(pairing: Pairing, skeleton: Sentence, sent: WordSentence) -> None:
+    tokens, words = _skeleton_tokens(skeleton), _word_tokens(sent.words)
+    retagged = sum(token.tag != word.tag for token, word in zip(tokens, words, strict=False))
     # One other tag is a correction; two or more may be a shift.
-    if len(skeleton) == len(sent.words) and retagged < 2:
-        return Pair(skeleton, sent, one_to_one(len(skeleton)))
-    blocks = align(_skeleton_tokens(skeleton), _word_tokens(sent.words))
-    if any(block.is_regrouped for block in blocks):
-        audit.repair("sentence", _name(skeleton), "tokens were cut differently, aligned by tags")
-    return Pair(skeleton, sent, blocks)
+    plain = len(tokens) == len(words) and retagged < 2
+    blocks, cost = (align_by_position if plain else align)(tokens, words)
+    regrouped = any(block.is_regrouped for block in blocks)
+    repair = "tokens were cut differently, aligned by tags" if regrouped else None
+    pairing.pairs.append(Pair(skeleton, sent, blocks, repair))
+    pairing.cost += cost
 
 
-def _regrouped(skeletons: Sequence[Sentence], words: WordSentence, audit: Audit) -> Iterator[Pair]:
-    """Skeletons that share their words with their neighbours, each with its own part of them."""
+def _add_regrouped(pairing: Pairing, skeletons: Sequence[Sentence], words: WordSentence) -> None:
+    """Add skeletons that share their words with their neighbours, each with its own part of them."""
     tokens = list(chain.from_iterable(map(_skeleton_tokens, skeletons)))
-    blocks = align(tokens, _word_tokens(words.words))
+    blocks, cost = align(tokens, _word_tokens(words.words))
+    pairing.cost += cost
     start = 0
     for skeleton in skeletons:
         end = start + len(skeleton)
         own = [block for block in blocks if start <= block.left.start < block.left.end <= end]
         covered = [block.right for block in own if block.right.start < block.right.end]
         if covered:
-            first, last = covered[0].start, covered[-1].end
-            audit.repair("sentence", _name(skeleton), "sentences were cut differently, aligned by tags")
-            moved = [block.shifted(-start, -first) for block in own]
-            yield Pair(skeleton, words.part(first, last), moved)
+            part = words.part(covered[0].start, covered[-1].end)
+            moved = [block.shifted(-start, -covered[0].start) for block in own]
+            repair = "sentences were cut differently, aligned by tags"
+            pairing.pairs.append(Pair(skeleton, part, moved, repair))
         else:
-            audit.drop("sentence", _name(skeleton), "no words in Universal Dependencies")
+            pairing.without_words.append(skeleton)
         start = end
 
 

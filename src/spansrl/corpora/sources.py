@@ -9,10 +9,12 @@ import bz2
 import gzip
 import hashlib
 import http.client
+import io
 import lzma
 import os
 import tarfile
 import tempfile
+import urllib.error
 import urllib.request
 import zipfile
 import zlib
@@ -84,6 +86,11 @@ def read_members(
         raise DataError(f"{error.filename or shown}: cannot be read: {error.strerror or error}") from error
 
 
+def member_path(source: Path, name: str) -> str:
+    """Where a member is, for a message."""
+    return str(source) if source.is_file() and source.name == name else f"{source}/{name}"
+
+
 def member_names(source: Path, shown: str) -> list[str]:
     """The names that `read_members` would offer, without reading their content."""
     names: list[str] = []
@@ -107,9 +114,7 @@ def fingerprint(members: Mapping[str, bytes]) -> str:
 
 def lines_of(content: bytes, path: str) -> Iterator[Line]:
     """The lines of a UTF-8 file that was read as bytes, compressed or not; a byte-order mark is accepted."""
-    opener = _opener(content)
-    if opener is not None:
-        content = _decompressed(content, path)
+    content = _decompressed(content, path)
     if content:
         content = content.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n")
         for number, raw in enumerate(content.split(b"\n"), 1):
@@ -132,6 +137,8 @@ def fetched(source: str, what: str, progress: Progress = no_progress) -> Iterato
             _download(source, path, f"downloading {what}", progress)
         except (OSError, http.client.HTTPException) as error:  # URLError is an OSError
             reason = getattr(error, "reason", None) or error
+            if isinstance(error, urllib.error.HTTPError):  # which is an open answer too
+                error.close()
             raise DataError(
                 f"{source}: cannot be downloaded ({reason}); try again, or give your own copy with --{what}"
             ) from error
@@ -153,13 +160,17 @@ def _download(url: str, path: Path, what: str, progress: Progress) -> None:
 
 
 def _directory_members(root: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
-    for folder, folders, names in os.walk(root, followlinks=True):
+    for folder, folders, names in os.walk(root, onerror=_raise, followlinks=True):
         folders.sort()
         for name in sorted(names):
             path = Path(folder, name)
             relative = path.relative_to(root).as_posix()
             if wanted(relative):
                 yield relative, path.read_bytes()
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def _tar_members(archive: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
@@ -188,8 +199,11 @@ def _opener(head: bytes) -> Callable[[IO[bytes]], object] | None:
 
 
 def _decompressed(content: bytes, path: str) -> bytes:
+    opener = _opener(content)
+    if opener is None:
+        return content
     try:
-        return gzip.decompress(content) if content.startswith(b"\x1f\x8b") else lzma.decompress(content)
+        return cast(IO[bytes], opener(io.BytesIO(content))).read()
     except _DAMAGED as error:
         raise FormatError(
             f"the compressed data is damaged or cut short ({error}); get it again", path=path

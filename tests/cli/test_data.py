@@ -1,0 +1,200 @@
+import json
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+EWT_TABLE = """\
+ewt           train  dev  test  all
+documents         2    1     1    4
+sentences         4    2     2    8
+tokens           20    9     7   36
+propositions      6    2     1    9
+  verb            4    2     1    7
+  auxiliary       1    0     0    1
+  noun            1    0     0    1
+  adjective       0    0     0    0
+  other           0    0     0    0
+arguments        10    3     2   15
+
+Dropped:
+  1 × document: in none of the split lists
+  1 × proposition: two of its spans share a word
+  1 × sentence: no words in Universal Dependencies
+  1 × proposition: its sentence has no words
+  1 × document: in a split list, but not annotated in PropBank
+
+Aligned:
+  2 × sentence: tokens were cut differently, aligned by tags
+  1 × proposition: a span was widened to the whole of a word
+  1 × sentence: sentences were cut differently, aligned by tags
+
+Groups of identical sentences in more than one split: 2
+
+Written to out: train.jsonl, dev.jsonl, test.jsonl, audit.json
+"""
+CONLL05_TABLE = """\
+conll05       train  dev  test.wsj  test.brown  all
+sentences         3    1         1           1    6
+tokens           15    3         3           3   24
+propositions      4    1         0           1    6
+  verb            4    1         0           1    6
+  auxiliary       0    0         0           0    0
+  noun            0    0         0           0    0
+  adjective       0    0         0           0    0
+  other           0    0         0           0    0
+arguments         7    1         0           1    9
+
+Dropped: nothing
+
+Aligned: nothing
+
+Groups of identical sentences in more than one split: 1
+
+Written to out: train.jsonl, dev.jsonl, test.wsj.jsonl, test.brown.jsonl, audit.json
+"""
+CONLL12_TABLE = """\
+conll12       train  dev  test  all
+documents         2    1     1    4
+sentences         3    1     1    5
+tokens            8    2     3   13
+propositions      2    0     1    3
+  verb            2    0     1    3
+  auxiliary       0    0     0    0
+  noun            0    0     0    0
+  adjective       0    0     0    0
+  other           0    0     0    0
+arguments         2    0     1    3
+
+Dropped:
+  1 × document: not English
+
+Aligned: nothing
+
+Groups of identical sentences in more than one split: 2
+
+Written to out: train.jsonl, dev.jsonl, test.jsonl, audit.json
+"""
+
+
+@pytest.fixture
+def work(tmp_path):
+    for name in ("ewt", "conll05", "conll12"):
+        shutil.copytree(DATA / name, tmp_path / name)
+    return tmp_path
+
+
+def data(*args, cwd):
+    """Exit code, standard output, standard error."""
+    command = [sys.executable, "-m", "spansrl", "data", *args]
+    done = subprocess.run(command, capture_output=True, cwd=cwd, check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def ewt(work, propbank="ewt/propbank-release", ud="ewt/UD_English-EWT"):
+    return data("ewt", "--propbank", propbank, "--ud", ud, "--out", "out", cwd=work)
+
+
+def test_ewt_prints_its_table_and_writes_its_files(work):
+    assert ewt(work) == (0, EWT_TABLE, "")
+    assert sorted(path.name for path in (work / "out").iterdir()) == [
+        "audit.json",
+        "dev.jsonl",
+        "test.jsonl",
+        "train.jsonl",
+    ]
+    assert json.loads((work / "out/audit.json").read_text())["splits"]["train"]["propositions"] == 6
+
+
+def test_conll05_prints_its_table(work):
+    assert data("conll05", "conll05/merged", "--out", "out", cwd=work) == (0, CONLL05_TABLE, "")
+
+
+def test_conll05_takes_trees(work):
+    for path in (work / "conll05/layers").rglob("*.words"):
+        path.unlink()
+    code, out, error = data("conll05", "conll05/layers", "--trees", "conll05/trees", "--out", "out", cwd=work)
+    assert (code, error) == (0, "")
+    assert "documents         3    1         1           1    6\n" in out
+
+
+def test_conll12_prints_its_table(work):
+    assert data("conll12", "conll12", "--out", "out", cwd=work) == (0, CONLL12_TABLE, "")
+
+
+def test_conll12_takes_lists(work):
+    (work / "train.txt").write_text("bc/home/00/home_0001\n")
+    code, out, _ = data("conll12", "conll12", "--train-list", "train.txt", "--out", "out", cwd=work)
+    assert (code, out.partition("\n")[0]) == (0, "conll12       train  all")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"propbank": "missing"},
+            "missing: no such file or directory",
+        ),
+        (
+            {"propbank": "conll12"},
+            "conll12: no skeletons of EWT; expected the PropBank release, "
+            "with data/google/ewt/GENRE/NN/NAME.xml.gold_skel in it",
+        ),
+        (
+            {"ud": "conll12"},
+            "conll12: no documents; expected UD_English-EWT, "
+            "with not-to-release/sources/GENRE/NAME.xml.conllu in it",
+        ),
+    ],
+)
+def test_a_source_that_cannot_be_used_is_one_line_and_exit_code_1(work, change, message):
+    assert ewt(work, **change) == (1, "", f"spansrl: error: {message}\n")
+    assert not (work / "out").exists()
+
+
+def test_being_offline_is_one_line_and_exit_code_1(work):
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/ud.tar.gz"
+        code, out, error = ewt(work, ud=url)
+    assert (code, out, error.count("\n")) == (1, "", 1)
+    assert error.startswith(f"spansrl: error: {url}: cannot be downloaded (")
+    assert error.endswith("; try again, or give your own copy with --ud\n")
+    assert not (work / "out").exists()
+
+
+def test_a_missing_split_list_is_one_line_and_exit_code_1(work):
+    (work / "ewt/propbank-release/docs/evaluation/ewt.dev.txt").unlink()
+    message = "the split list docs/evaluation/ewt.dev.txt is missing; get the release again"
+    assert ewt(work) == (1, "", f"spansrl: error: ewt/propbank-release: {message}\n")
+    assert not (work / "out").exists()
+
+
+def test_an_archive_cut_short_is_one_line_and_exit_code_1(work):
+    shutil.make_archive(str(work / "ud"), "xztar", work / "ewt", "UD_English-EWT")
+    archive = work / "ud.tar.xz"
+    archive.write_bytes(archive.read_bytes()[:-40])
+    code, out, error = ewt(work, ud="ud.tar.xz")
+    assert (code, out, error.count("\n")) == (1, "", 1)
+    assert error.startswith("spansrl: error: ud.tar.xz: not an archive, or damaged or cut short (")
+    assert not (work / "out").exists()
+
+
+def test_bytes_that_are_not_utf8_are_one_line_and_exit_code_1(work):
+    place = "ewt/UD_English-EWT/not-to-release/sources/email/mail01.xml.conllu"
+    (work / place).write_bytes(b"# text = na\xefve\n")
+    message = f"{place}:1: byte 0xef at place 12 is not UTF-8; convert the file to UTF-8"
+    assert ewt(work) == (1, "", f"spansrl: error: {message}\n")
+    assert not (work / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["ewt", "conll05", "conll12"])
+def test_help_teaches_with_examples(name, tmp_path):
+    code, out, error = data(name, "--help", cwd=tmp_path)
+    assert (code, error) == (0, "")
+    assert "Examples" in out
+    assert f"  spansrl data {name} " in out
