@@ -1,11 +1,12 @@
 """Tokens -> vectors: trained words, static text vectors, and layers of ELMo or of a transformer.
 
-An embedder works in two steps, so that the training loop never touches a token in Python: `prepare` turns sentences
-into arrays once, `take` cuts a batch from them, and the module itself maps that to (S, T, width).
+An embedder works in two steps, so that the training loop never touches a token in Python: `prepare` turns
+sentences into arrays once, `take` cuts a batch from them, and the module itself maps that to (S, T, width).
 """
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 from torch import Tensor, nn
 
@@ -81,8 +83,8 @@ class WordEmbedder(Embedder):
         return out
 
     def save_files(self, files: Path) -> None:
-        """The words, one a line."""
-        (files / "words.txt").write_text("\n".join(self.vocab.items[1:]) + "\n", encoding="utf-8")
+        """The words."""
+        _write_words(files, self.vocab.items[1:])
 
 
 class VectorEmbedder(Embedder):
@@ -110,12 +112,12 @@ class VectorEmbedder(Embedder):
 
     def save_files(self, files: Path) -> None:
         """All words with their vectors: text that training never saw has words of its own."""
-        (files / "words.txt").write_text("\n".join(self.vectors.words) + "\n", encoding="utf-8")
+        _write_words(files, self.vectors.words)
         save_file({"matrix": self.vectors.matrix}, files / "vectors.safetensors")
 
 
 class LayeredEmbedder(Embedder):
-    """A learned mix of the layers of something frozen (ELMo, a transformer), with features cached a corpus."""
+    """A learned mix of the layers of something frozen (ELMo, a transformer); features are cached a corpus."""
 
     def __init__(self, source: FeatureSource, dropout: float) -> None:
         super().__init__()
@@ -230,7 +232,7 @@ class ElmoSource:
 
 
 class PrecomputedSource:
-    """ELMo vectors that were computed elsewhere: known sentences only, found by `LayeredEmbedder.remember`."""
+    """ELMo vectors computed elsewhere: of known sentences only, found by `LayeredEmbedder.remember`."""
 
     def __init__(self, n_layers: int, width: int) -> None:
         self.n_layers = n_layers
@@ -277,8 +279,7 @@ def load_embedder(config: EmbedderConfig, files: Path) -> Embedder:
     if config.kind == "words":
         return WordEmbedder(_read_words(files), config.width, config.dropout)
     if config.kind == "vectors":
-        vectors = Vectors(tuple(_read_words(files)), load_file(files / "vectors.safetensors")["matrix"])
-        return VectorEmbedder(vectors, config.dropout)
+        return VectorEmbedder(Vectors(_read_words(files), _read_matrix(files)), config.dropout)
     if config.kind == "elmo":
         return LayeredEmbedder(_elmo_source(config, files), config.dropout)
     if config.finetune:
@@ -295,12 +296,25 @@ def _elmo_source(config: EmbedderConfig, directory: Path) -> FeatureSource:
         return PrecomputedSource(vectors.n_layers, vectors.width)
 
 
-def _read_words(files: Path) -> list[str]:
-    path = files / "words.txt"
+def _write_words(files: Path, words: Sequence[str]) -> None:
+    """One a line, as JSON: a token may hold anything, line breaks included."""
+    (files / "words.json").write_text(json.dumps(words, indent=0) + "\n", encoding="utf-8")
+
+
+def _read_words(files: Path) -> tuple[str, ...]:
+    path = files / "words.json"
     try:
-        return path.read_text(encoding="utf-8").split("\n")[:-1]
-    except OSError as error:
-        raise ModelError(f"{path}: cannot read the model's words: {error.strerror}") from error
+        return tuple(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise ModelError(f"{path}: cannot read the model's words: {error}") from error
+
+
+def _read_matrix(files: Path) -> npt.NDArray[np.float32]:
+    path = files / "vectors.safetensors"
+    try:
+        return load_file(path)["matrix"]
+    except (OSError, SafetensorError, KeyError) as error:
+        raise ModelError(f"{path}: cannot read the model's vectors: {error}") from error
 
 
 def copy_encoder(origin: Path, files: Path, *, weights: bool) -> None:

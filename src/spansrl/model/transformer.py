@@ -20,11 +20,11 @@ from spansrl.model.ragged import IntArray, Ragged, offsets_of
 
 @dataclass(frozen=True, slots=True)
 class PieceInput:
-    """Word pieces of S sentences in W windows of at most P pieces (one window a sentence, unless it is very long)."""
+    """Word pieces of S sentences in W windows of at most P pieces; only a very long sentence has several."""
 
     pieces: Tensor  # (W, P) ids
     mask: Tensor  # (W, P) true at pieces
-    token: Tensor  # (W, P) place of the piece's token in the flat (S · T) tokens; S · T for [CLS], [SEP], padding
+    token: Tensor  # (W, P) the piece's token in the flat (S · T) tokens; S · T for special pieces and padding
     n_sentences: int  # S
     n_tokens: int  # T
 
@@ -109,13 +109,12 @@ class Transformer(nn.Module):
         inner = np.flatnonzero(token >= 0)
         head, tail = slice(0, inner[0]), slice(inner[-1] + 1, len(ids))
         room = self.window - inner[0] - (len(ids) - inner[-1] - 1)
-        parts = [inner[k : k + room] for k in range(0, len(inner), room)]
         return [
             (
                 np.concatenate([ids[head], ids[part], ids[tail]]),
                 np.concatenate([token[head], token[part], token[tail]]),
             )
-            for part in parts
+            for part in np.split(inner, _cuts(token[inner], room))
         ]
 
     def forward(self, inputs: PieceInput) -> Tensor:
@@ -134,6 +133,17 @@ class Transformer(nn.Module):
         count = flat.new_zeros(size).index_add(0, place, flat.new_ones(len(place)))
         mean = total[:-1] / count[:-1, None].clamp(min=1)
         return mean.view(inputs.n_sentences, inputs.n_tokens, L, D)
+
+
+def _cuts(token: IntArray, room: int) -> list[int]:
+    """Where to cut pieces into runs of at most `room`: between two tokens, unless one alone is longer."""
+    bounds = np.flatnonzero(np.diff(token)) + 1
+    cuts, begin = [], 0
+    while len(token) - begin > room:
+        between = bounds[(begin < bounds) & (bounds <= begin + room)]
+        begin = int(between[-1]) if len(between) else begin + room
+        cuts.append(begin)
+    return cuts
 
 
 def _load_tokenizer(directory: Path) -> Any:
@@ -164,7 +174,7 @@ def _load_encoder(directory: Path, *, weights: bool) -> Any:
                 directory, config=config, local_files_only=True, use_safetensors=True, dtype=torch.float32
             )
         else:
-            encoder = AutoModel.from_config(config)  # type: ignore[no-untyped-call]
+            encoder = AutoModel.from_config(config, dtype=torch.float32)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, KeyError) as error:
         reason = str(error).strip().splitlines()[0]
         raise ModelError(f"{directory}: cannot load the encoder: {reason}") from error
