@@ -1,20 +1,22 @@
 """Settings of a model and its training: one dataclass a concern, read strictly from TOML.
 
-The defaults are the paper's (Table 8 and Appendix C): a config file only says what differs. An unknown key, a value
-of the wrong type and settings that do not fit together are errors that name the setting as it is typed.
+The defaults are the paper's (Table 8 and Appendix C): a config file only says what differs. An unknown key, a
+value of the wrong type and settings that do not fit together are errors that name the setting as it is typed.
+The comments here are the table of settings in docs/training.md.
 
     config = load_config(Path("configs/ewt-minilm-span.toml"), ["training.seed=2", "output.kind=crf"])
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import math
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import UnionType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_type_hints
 
 from spansrl.errors import ConfigError
 
@@ -24,7 +26,9 @@ class EmbedderConfig:
     """Where token vectors come from."""
 
     kind: str = "words"  # words (trained from scratch) | vectors (text file, frozen) | elmo | transformer
-    path: str = ""  # vectors: the file; elmo: directory with options.json and weights.hdf5; transformer: directory
+    path: str = (
+        ""  # vectors: a file; elmo: directory of options.json and weights.hdf5; transformer: directory
+    )
     width: int = 50  # words: size of a vector
     min_count: int = 2  # words: rarer training words share the unknown vector
     words_path: str = ""  # vectors: SENNA's word list, where words and numbers are two files
@@ -40,7 +44,7 @@ class EmbedderConfig:
         _at_least("embedder.width", self.width, 1)
         _at_least("embedder.min_count", self.min_count, 1)
         if self.kind in ("vectors", "transformer") and not self.path:
-            raise ConfigError(f"embedder.kind = {self.kind!r} needs embedder.path; set it in the config or with --set")
+            raise ConfigError(f"embedder.kind = {self.kind!r} needs embedder.path, here or by --set")
         if self.kind == "elmo" and not (self.path or self.precomputed):
             raise ConfigError("embedder.kind = 'elmo' needs embedder.path or embedder.precomputed")
         if self.finetune and self.kind != "transformer":
@@ -67,7 +71,7 @@ class EncoderConfig:
             _at_least(f"encoder.{name}", getattr(self, name), 1)
         if self.kind == "none" and self.predicate == "input":
             raise ConfigError(
-                "encoder.kind = 'none' cannot mark the predicate at its input; set encoder.predicate = 'after'"
+                "encoder.kind = 'none' has no input to mark the predicate at; set encoder.predicate = 'after'"
             )
 
 
@@ -76,7 +80,7 @@ class OutputConfig:
     """What is predicted and how it is decoded."""
 
     kind: str = "span"  # span (selection, exact softmax over all spans) | crf (BIO tags)
-    span_end: str = "last"  # span: the end is read at the last token (the paper) or at the next (the authors' code)
+    span_end: str = "last"  # span: the end is read at its last token (the paper) or the next (authors' code)
     transitions: str = "free"  # crf: free (the authors' code) | bio (I-X only after B-X or I-X)
     decoder: str = "greedy"  # span: greedy | argmax | exact; crf always uses Viterbi
     order: str = "prob"  # greedy: sort by log P (Eq. 2) or by the raw score F (the authors' code)
@@ -93,25 +97,26 @@ class OutputConfig:
 class TrainingConfig:
     """How the parameters are found."""
 
-    epochs: int = 100
+    epochs: int = 100  # times that the training data is gone through
     batch_size: int = 32  # propositions; sentences with encoder.predicate = "after"
     rate: float = 1e-3  # Adam's learning rate
     embedder_rate: float = 0.0  # of a fine-tuned transformer; 0: the same as rate
-    schedule: str = "halve"  # halve: every 25 epochs after 50 (the paper) | linear: constant, then linearly to 0
+    schedule: str = "halve"  # halve: every 25 epochs after 50 (the paper) | linear: constant, then down to 0
     hold: float = 0.5  # linear: share of the steps before the rate falls
     warmup: float = 0.0  # share of the steps in which the rate rises from 0
     l2: float = 1e-4  # λ of λ/2·‖θ‖², coupled as in Adam (not AdamW)
     clip: float = 0.0  # largest norm of the gradient; 0: no limit
     max_tokens: int = 0  # training leaves out longer sentences; 0: no limit
-    seed: int = 1
+    seed: int = 1  # decides initial weights, order of the batches and dropout
     save_minutes: float = 5.0  # resumable state is saved this often, and after every epoch
 
     def __post_init__(self) -> None:
         _one_of("training.schedule", self.schedule, ("halve", "linear"))
         for name in ("epochs", "batch_size"):
             _at_least(f"training.{name}", getattr(self, name), 1)
-        for name in ("rate", "embedder_rate", "l2", "clip", "save_minutes", "max_tokens", "seed"):
+        for name in ("rate", "embedder_rate", "l2", "clip", "save_minutes", "max_tokens"):
             _at_least(f"training.{name}", getattr(self, name), 0)
+        _in_range("training.seed", self.seed, 0, 2**63 - 1)
         for name in ("hold", "warmup"):
             _in_range(f"training.{name}", getattr(self, name), 0.0, 1.0)
 
@@ -176,40 +181,49 @@ def config_from_dict(raw: Mapping[str, Any], *, where: str = "config") -> Config
 
 
 def _section(kind: type, name: str, values: Mapping[str, Any], where: str) -> Any:
-    hints = get_type_hints(kind)
-    known = [item.name for item in fields(kind)]
+    types = get_type_hints(kind)
     checked = {}
     for key, value in values.items():
-        if key not in known:
-            raise ConfigError(f"{where}: unknown setting {name}.{key}; [{name}] has {', '.join(known)}")
-        checked[key] = _typed(f"{name}.{key}", value, hints[key])
+        if key not in types:
+            raise ConfigError(f"{where}: unknown setting {name}.{key}; [{name}] has {', '.join(types)}")
+        checked[key] = _typed(f"{name}.{key}", value, types[key])
     return kind(**checked)
 
 
-def _typed(name: str, value: Any, hint: Any) -> Any:
-    wanted: tuple[type, ...] = get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    if float in wanted and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if type(value) not in wanted:
-        names = " or ".join(kind.__name__ for kind in wanted)
-        raise ConfigError(f"{name} must be of type {names}, found {value!r}")
+_IN_WORDS = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
+
+
+def _typed(name: str, value: Any, kind: type) -> Any:
+    if kind is float and type(value) is int:
+        with contextlib.suppress(OverflowError):
+            value = float(value)
+    if type(value) is not kind or (isinstance(value, float) and not math.isfinite(value)):
+        raise ConfigError(f"{name} must be {_IN_WORDS[kind]}, found {value!r}")
     return value
 
 
 def _apply_override(raw: dict[str, Any], override: str) -> None:
-    """Set section.key=value in the raw config; the value is read as TOML and, failing that, taken as a string."""
+    """Set section.key=value in plain sections; the value is written as in TOML, quotes may be left out."""
     name, equals, text = override.partition("=")
-    section, dot, key = name.strip().partition(".")
-    if not equals or not dot or not section or not key:
-        raise ConfigError(f"--set {override!r}: expected section.key=value, for example --set training.seed=2")
+    section, _, key = name.strip().partition(".")
+    if not equals or not section or not key:
+        raise ConfigError(f"--set {override}: expected section.key=value, for example --set training.seed=2")
+    if section not in SECTIONS:
+        raise ConfigError(f"--set {override}: unknown section {section!r}; there are {', '.join(SECTIONS)}")
+    types = get_type_hints(SECTIONS[section])
+    if key not in types:
+        raise ConfigError(f"--set {override}: unknown setting {key!r}; [{section}] has {', '.join(types)}")
+    target = raw.setdefault(section, {})
+    if isinstance(target, dict):  # anything else is an error of the file, and reported as one
+        target[key] = _override_value(text.strip(), types[key])
+
+
+def _override_value(text: str, kind: type) -> Any:
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
-        value = text.strip()
-    target = raw.setdefault(section, {})
-    if not isinstance(target, dict):
-        raise ConfigError(f"--set {override!r}: {section!r} is not a section of the config")
-    target[key] = value
+        return text
+    return text if kind is str and type(value) is not str else value
 
 
 def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
