@@ -24,8 +24,8 @@ from spansrl.structures import Json, Sentence
 
 SPLITS = ("train", "dev", "test")
 
-# GitHub resolves the abbreviated commits in these addresses. It may compress its archives anew at any time,
-# so an archive has no lasting digest; the digests are those of the files that we read from it.
+# Commits are abbreviated as our sources name them; GitHub documents such addresses for whole ids only. It may
+# compress an archive anew at any time, so the digests are those of the files that we read from it.
 PROPBANK = Pin(
     commit="4abade0",
     url="https://github.com/propbank/propbank-release/archive/4abade0.tar.gz",
