@@ -5,7 +5,8 @@ Sentences longer than the encoder's positions are read in windows, so length is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -162,6 +163,20 @@ def _load_tokenizer(directory: Path) -> Any:
     return tokenizer
 
 
+@contextlib.contextmanager
+def _without_progress_bar() -> Iterator[None]:
+    """No bar of transformers' own for the second that loading takes; afterwards it is as the user had it."""
+    from transformers.utils import logging
+
+    was_shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if was_shown:
+            logging.enable_progress_bar()
+
+
 def _load_encoder(directory: Path, *, weights: bool) -> Any:
     try:
         from transformers import AutoConfig, AutoModel
@@ -170,9 +185,10 @@ def _load_encoder(directory: Path, *, weights: bool) -> Any:
     try:
         config = AutoConfig.from_pretrained(directory, local_files_only=True)
         if weights:
-            encoder = AutoModel.from_pretrained(
-                directory, config=config, local_files_only=True, use_safetensors=True, dtype=torch.float32
-            )
+            with _without_progress_bar():
+                encoder = AutoModel.from_pretrained(
+                    directory, config=config, local_files_only=True, use_safetensors=True, dtype=torch.float32
+                )
         else:
             encoder = AutoModel.from_config(config, dtype=torch.float32)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, KeyError) as error:
