@@ -169,12 +169,12 @@ def _without_progress_bar() -> Iterator[None]:
     from transformers.utils import logging
 
     was_shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         yield
     finally:
         if was_shown:
-            logging.enable_progress_bar()
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def _load_encoder(directory: Path, *, weights: bool) -> Any:
