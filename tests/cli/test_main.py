@@ -1,0 +1,133 @@
+"""What all commands share: exit codes, one-line errors, Ctrl-C, a reader that goes away."""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import subprocess
+import sys
+
+import click
+import pytest
+
+import spansrl
+from spansrl import cli
+from spansrl.errors import DataError, FormatError
+
+PROGRAM = [sys.executable, "-m", "spansrl"]
+SENTENCE = b'{"tokens": ["He", "came"], "props": [{"pred": 1, "args": []}]}\n'
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """The program in this process: arguments in; exit code, standard output and standard error out."""
+
+    def run(*args):
+        monkeypatch.setattr(sys, "argv", ["spansrl", *args])
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        return caught.value.code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def raising(monkeypatch):
+    """Makes `spansrl convert` raise something."""
+
+    def replace(error):
+        @click.command()
+        def command():
+            raise error
+
+        monkeypatch.setattr("spansrl.cli.convert.command", command)
+
+    importlib.import_module("spansrl.cli.convert")
+    return replace
+
+
+def test_the_version_is_that_of_the_package(run):
+    assert run("--version") == (0, f"spansrl, version {spansrl.__version__}\n", "")
+
+
+def test_help_lists_every_command_with_its_line(run):
+    code, out, err = run("--help")
+    assert (code, err) == (0, "")
+    for name, line in cli.COMMANDS.items():
+        assert f"  {name:9} {line}\n" in out
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_every_command_can_be_loaded(run, name):
+    code, out, _ = run(name, "--help")
+    assert code == 0
+    assert out.startswith(f"Usage: spansrl {name} ")
+
+
+def test_a_command_that_does_not_exist_is_wrong_usage(run):
+    code, out, err = run("lable")
+    assert (code, out) == (2, "")
+    assert "No such command 'lable'" in err
+
+
+def test_an_option_that_does_not_exist_is_wrong_usage(run):
+    code, out, err = run("convert", "--form", "bio", "a", "b")
+    assert (code, out) == (2, "")
+    assert "No such option" in err
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (DataError("no spans here; add some"), "spansrl: error: no spans here; add some\n"),
+        (FormatError("odd", path="a.props", line=3), "spansrl: error: a.props:3: odd\n"),
+    ],
+    ids=["without a place", "with a place"],
+)
+def test_an_error_in_the_input_is_one_line_and_exit_code_1(run, raising, error, line):
+    raising(error)
+    assert run("convert") == (1, "", line)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("a mistake of ours"), EOFError("not the user's doing")])
+def test_other_errors_stay_visible(run, raising, error):
+    raising(error)
+    with pytest.raises((RuntimeError, click.Abort)) as caught:
+        run("convert")
+    assert error in (caught.value, caught.value.__cause__)
+
+
+def test_ctrl_c_ends_quietly_with_130(tmp_path):
+    target = tmp_path / "out.jsonl"
+    # A process that was started in the background ignores Ctrl-C; this one must not, whoever runs the tests.
+    start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); import spansrl.__main__"
+    program = subprocess.Popen(
+        [sys.executable, "-c", start, "convert", "--from", "jsonl", "-", str(target)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert program.stdin is not None
+    program.stdin.write(SENTENCE)
+    program.stdin.flush()
+    while not any(tmp_path.iterdir()):  # the output's temporary file: by now it reads and waits
+        assert program.poll() is None
+    program.send_signal(signal.SIGINT)
+    out, err = program.communicate(timeout=30)
+    assert (program.returncode, out, err.strip()) == (130, b"", b"")
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_reader_that_goes_away_is_no_reason_for_a_message(tmp_path):
+    source = tmp_path / "long.jsonl"
+    source.write_bytes(SENTENCE * 20_000)  # more than a pipe holds
+    program = subprocess.Popen(
+        [*PROGRAM, "convert", str(source), "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert program.stdout is not None
+    assert program.stderr is not None
+    assert program.stdout.readline().startswith(b'{"tokens": ["He", "came"]')
+    program.stdout.close()
+    assert program.stderr.read() == b""
+    assert program.wait(timeout=30) == 1
+    program.stderr.close()

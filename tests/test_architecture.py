@@ -1,0 +1,182 @@
+"""ARCHITECTURE.md against the source: every module is in its tree, and imports keep to its layer table."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src"
+TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+
+# Imports inside functions: free for the command line, elsewhere only these (module, package).
+LATE = {
+    ("spansrl.model.elmo", "h5py"),
+    ("spansrl.model.transformer", "tokenizers"),
+    ("spansrl.model.transformer", "transformers"),
+}
+EXTRA = {"torch", "safetensors", "h5py", "tokenizers", "transformers"}
+
+
+class Import(NamedTuple):
+    """One imported module; `late` is inside a function, `typing` under TYPE_CHECKING."""
+
+    name: str
+    line: int
+    late: bool
+    typing: bool
+
+
+class Place(NamedTuple):
+    """Where a part stands in the layer table; `step` counts the arrows before it."""
+
+    layer: int
+    step: int
+    part: str
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sorted(SOURCE.rglob("*.py"))}
+
+
+def imports_of(path: Path) -> Iterator[Import]:
+    def visit(node: ast.AST, late: bool, typing: bool) -> Iterator[Import]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Import):
+                for alias in child.names:
+                    yield Import(alias.name, child.lineno, late, typing)
+            elif isinstance(child, ast.ImportFrom):
+                assert child.level == 0, f"{path}:{child.lineno}: imports are absolute here"
+                assert child.module is not None
+                for alias in child.names:
+                    inner = f"{child.module}.{alias.name}"
+                    yield Import(inner if inner in MODULES else child.module, child.lineno, late, typing)
+            else:
+                inside = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+                checking = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+                yield from visit(child, late or inside, typing or checking)
+
+    yield from visit(ast.parse(path.read_text(encoding="utf-8")), False, False)
+
+
+IMPORTS = {name: list(imports_of(path)) for name, path in MODULES.items()}
+
+
+def table_rows() -> Iterator[tuple[int, str, set[str]]]:
+    for number, parts, needs in re.findall(r"^\| (\d) [^|]*\| ([^|]*)\|([^|]*)\|$", TEXT, re.MULTILINE):
+        yield int(number), parts, set(re.findall(r"`(\w+)`", needs))
+
+
+PLACES = {
+    part: Place(layer, step, part)
+    for layer, parts, _ in table_rows()
+    for step, group in enumerate(parts.split("→"))
+    for part in re.findall(r"`(\w+)`", group)
+}
+NEEDS = {layer: needs for layer, _, needs in table_rows()}
+
+
+def part_of(module: str) -> str:
+    """The name in the layer table: the first below the package."""
+    return "__init__" if module == "spansrl" else module.split(".")[1]
+
+
+def tree_modules() -> dict[str, str]:
+    """Paths in the tree of ARCHITECTURE.md, with what it says about them."""
+    block = re.search(r"```\nsrc/spansrl/\n(.*?)```", TEXT, re.DOTALL)
+    assert block is not None
+    found, folder = {}, ""
+    for line in block[1].splitlines():
+        name, _, words = line.strip().partition(" ")
+        outer = len(line) - len(line.lstrip()) == 4
+        if name.endswith("/"):
+            folder = name
+        else:
+            found[name if outer else folder + name] = words.strip()
+    return found
+
+
+def test_the_tree_has_every_module_and_no_other():
+    there = {path.relative_to(SOURCE / "spansrl").as_posix() for path in MODULES.values()}
+    assert set(tree_modules()) == there
+
+
+def test_the_tree_says_what_every_module_is_for():
+    empty = {name for name, words in tree_modules().items() if not words}
+    assert empty <= {"corpora/__init__.py", "model/__init__.py"}
+
+
+def test_the_layer_table_has_every_part_and_no_other():
+    assert set(PLACES) == {part_of(module) for module in MODULES}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_point_down(module):
+    own = PLACES[part_of(module)]
+    for found in IMPORTS[module]:
+        if found.name.split(".")[0] == "spansrl":
+            other = PLACES[part_of(found.name)]
+            allowed = other.part == own.part or (other.layer, other.step) < (own.layer, own.step)
+            assert allowed, f"{module}:{found.line} imports {found.name}, which is not below it"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_layer_needs_no_packages_but_those_in_its_row(module):
+    allowed = NEEDS[PLACES[part_of(module)].layer] | {"spansrl"}
+    for found in IMPORTS[module]:
+        package = found.name.split(".")[0]
+        known = package in sys.stdlib_module_names or package in allowed
+        assert known, f"{module}:{found.line} imports {package}; only {sorted(allowed)} are for its layer"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_stand_at_the_top_but_for_the_command_line_and_optional_packages(module):
+    late = {(module, found.name.split(".")[0]) for found in IMPORTS[module] if found.late}
+    assert part_of(module) == "cli" or late <= LATE, f"{module} has imports inside functions: {late - LATE}"
+
+
+def test_every_exception_for_an_optional_package_is_in_use():
+    late = {(name, found.name.split(".")[0]) for name in MODULES for found in IMPORTS[name] if found.late}
+    assert late >= LATE
+
+
+def test_the_command_line_imports_optional_packages_only_inside_functions():
+    for module in MODULES:
+        if part_of(module) in ("cli", "__main__"):
+            early = {
+                found.name.split(".")[0] for found in IMPORTS[module] if not found.late and not found.typing
+            }
+            assert not early & EXTRA, f"{module} imports {early & EXTRA} when it is loaded"
+
+
+def test_the_command_line_does_not_load_what_needs_optional_packages():
+    needing = {part for part, place in PLACES.items() if NEEDS[place.layer] & EXTRA} - {"cli", "__main__"}
+    for module in MODULES:
+        if part_of(module) == "cli":
+            early = {
+                part_of(found.name) for found in own_imports(module) if not found.late and not found.typing
+            }
+            assert not early & needing, f"{module} imports {early & needing} when it is loaded"
+
+
+def own_imports(module: str) -> list[Import]:
+    return [found for found in IMPORTS[module] if found.name.split(".")[0] == "spansrl"]
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    graph = {
+        module: {found.name for found in own_imports(module) if not found.late and not found.typing}
+        for module in MODULES
+    }
+    assert len(list(TopologicalSorter(graph).static_order())) == len(MODULES)

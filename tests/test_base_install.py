@@ -1,0 +1,164 @@
+"""The base install: without the extra `train`, everything but the models works, and starts quickly."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SAMPLE = ROOT / "examples" / "sample"
+EXTRA = ("torch", "transformers", "safetensors", "h5py", "tokenizers")
+
+# From here on the optional packages are not found, as if they were not installed.
+WITHOUT_EXTRA = f"""
+import sys
+from importlib.machinery import PathFinder
+
+class BaseInstall(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name.partition(".")[0] in {EXTRA!r} else super().find_spec(name, path, target)
+
+sys.meta_path[sys.meta_path.index(PathFinder)] = BaseInstall
+"""
+COMMAND_LINE = "from spansrl.cli import main; main()"
+
+
+def python(program: str, *args: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", WITHOUT_EXTRA + program, *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+
+
+def spansrl(*args: object) -> subprocess.CompletedProcess[str]:
+    return python(COMMAND_LINE, *args)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """The sample, built by the base install."""
+    out = tmp_path_factory.mktemp("corpus")
+    sources = ("--propbank", SAMPLE / "propbank-release", "--ud", SAMPLE / "UD_English-EWT")
+    done = spansrl("data", "ewt", *sources, "--out", out)
+    assert (done.returncode, done.stderr) == (0, "")
+    return out
+
+
+@pytest.mark.parametrize("package", EXTRA)
+def test_the_optional_packages_are_out_of_reach_in_these_tests(package):
+    done = python(f"import {package}")
+    assert f"No module named '{package}'" in done.stderr
+
+
+def test_a_corpus_is_built(corpus):
+    assert sorted(path.name for path in corpus.iterdir()) == [
+        "audit.json",
+        "dev.jsonl",
+        "test.jsonl",
+        "train.jsonl",
+    ]
+    audit = json.loads((corpus / "audit.json").read_text())
+    assert {name: split["propositions"] for name, split in audit["splits"].items()} == {
+        "train": 10,
+        "dev": 2,
+        "test": 6,
+    }
+    assert audit["dropped"]["total"] == 0
+
+
+def test_a_file_is_converted(corpus, tmp_path):
+    done = spansrl("convert", corpus / "dev.jsonl", tmp_path / "dev.props")
+    assert done.returncode == 0
+    assert (tmp_path / "dev.props").read_text().splitlines()[2] == "recommend\t(V*)"
+
+
+def test_predictions_are_scored(corpus):
+    done = spansrl("evaluate", corpus / "test.jsonl", SAMPLE / "test.predicted.jsonl")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "   Overall       13       4       4    76.47   76.47   76.47\n" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("train", "configs/tiny.toml", "--data", "data", "--out", "out"),
+        ("label", "--model", "model", "dev.jsonl"),
+        ("ensemble", "product", "a", "b", "--out", "out"),
+        ("ensemble", "mixture", "a", "b", "--data", "data", "--out", "out"),
+    ],
+    ids=lambda args: " ".join(args[:2]),
+)
+def test_commands_that_need_the_extra_say_how_to_install_it(args):
+    done = spansrl(*args)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("spansrl: error: ")
+    assert done.stderr.endswith("; run: pip install 'spansrl[train]'\n")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["data", "convert", "evaluate", "train", "label", "ensemble"])
+def test_help_needs_no_extra(command):
+    done = spansrl(command, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"Usage: spansrl {command} ")
+
+
+def loaded_after(program: str) -> set[str]:
+    """Packages that are not in the standard library, of those that the program loads; our modules in full."""
+    done = python(
+        f"before = set(sys.modules)\n{program}\nprint(*(set(sys.modules) - before), file=sys.stderr)"
+    )
+    assert done.returncode == 0, done.stderr
+    names = done.stderr.splitlines()[-1].split()
+    packages = {name if name.startswith("spansrl") else name.partition(".")[0] for name in names}
+    return packages - sys.stdlib_module_names
+
+
+def test_importing_the_package_loads_next_to_nothing():
+    assert loaded_after("import spansrl") == {"spansrl", "spansrl.errors", "spansrl.structures"}
+
+
+RUN = "from spansrl.cli import cli\nsys.argv[1:] = {args!r}\ncli(standalone_mode=False)"
+
+
+def test_the_programs_help_loads_no_command():
+    loaded = loaded_after(RUN.format(args=["--help"]))
+    assert {name for name in loaded if name.startswith("spansrl")} == {
+        "spansrl",
+        "spansrl.cli",
+        "spansrl.errors",
+        "spansrl.structures",
+    }
+    assert not loaded & {"numpy", "rich"}
+
+
+def test_convert_loads_formats_but_neither_numpy_nor_rich(corpus, tmp_path):
+    loaded = loaded_after(
+        RUN.format(args=["convert", str(corpus / "dev.jsonl"), str(tmp_path / "dev.props")])
+    )
+    assert "spansrl.formats.conll" in loaded
+    assert not loaded & {"numpy", "rich"}
+
+
+def test_importing_the_package_changes_nothing():
+    program = """
+import locale, logging, os, random, signal, warnings
+import numpy  # what it changes is not our doing
+
+def state():
+    return repr([
+        logging.root.level, logging.root.handlers, warnings.filters, numpy.random.get_state(),
+        random.getstate(), dict(os.environ), os.getcwd(), locale.setlocale(locale.LC_ALL),
+        [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)], sys.path, sys.excepthook,
+    ])
+
+before = state()
+import spansrl, spansrl.formats, spansrl.evaluation, spansrl.labeler, spansrl.corpora.ewt
+print(state() == before)
+"""
+    done = python(program)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
