@@ -150,6 +150,7 @@ def _cuts(token: IntArray, room: int) -> list[int]:
 def _load_tokenizer(directory: Path) -> Any:
     try:
         from tokenizers import Tokenizer
+        from tokenizers.pre_tokenizers import ByteLevel
     except ImportError as error:
         raise MissingExtraError("a transformer embedder", "train") from error
     path = directory / "tokenizer.json"
@@ -160,6 +161,8 @@ def _load_tokenizer(directory: Path) -> Any:
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_truncation()
     tokenizer.no_padding()
+    if isinstance(tokenizer.pre_tokenizer, ByteLevel):
+        tokenizer.pre_tokenizer.add_prefix_space = True  # every token begins a word, as after a blank in text
     return tokenizer
 
 
@@ -180,8 +183,11 @@ def _without_progress_bar() -> Iterator[None]:
 def _load_encoder(directory: Path, *, weights: bool) -> Any:
     try:
         from transformers import AutoConfig, AutoModel
+        from transformers.utils import logging
     except ImportError as error:
         raise MissingExtraError("a transformer embedder", "train") from error
+    bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # the library never prints
     try:
         config = AutoConfig.from_pretrained(directory, local_files_only=True)
         if weights:
@@ -194,5 +200,8 @@ def _load_encoder(directory: Path, *, weights: bool) -> Any:
     except (OSError, ValueError, KeyError) as error:
         reason = str(error).strip().splitlines()[0]
         raise ModelError(f"{directory}: cannot load the encoder: {reason}") from error
+    finally:
+        if bars:
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
     encoder.pooler = None  # the sentence vector is never used, and its weights would get no gradient
     return encoder
