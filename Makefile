@@ -12,7 +12,7 @@ DEV := .venv-dev
 # A user's settings must not reach into our environments.
 unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
 
-.PHONY: demo test check format docs clean
+.PHONY: demo test check format bench docs clean
 
 demo: $(BASE)/ready-$(KEY)
 	@PATH="$(CURDIR)/$(BASE)/bin:$$PATH" examples/demo.sh
@@ -28,6 +28,10 @@ check: $(DEV)/ready-$(KEY)
 format: $(DEV)/ready-$(KEY)
 	$(DEV)/bin/python -m ruff format .
 	$(DEV)/bin/python -m ruff check --fix .
+
+# Those that need nothing but the machine; benchmarks/labelling.py wants a model and sentences.
+bench: $(DEV)/ready-$(KEY)
+	for script in decoding span_loss training_step; do $(DEV)/bin/python benchmarks/$$script.py || exit 1; done
 
 # docs/cli.md is the help of every command.
 docs: $(DEV)/ready-$(KEY)

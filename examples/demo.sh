@@ -1,13 +1,11 @@
 #!/usr/bin/env bash
 # Builds a small corpus, converts it and scores predictions, saying which commands it runs. `make demo` calls it with
-# `spansrl` on the PATH; the files it writes are in build/demo.
+# `spansrl` on the PATH. The files go to build/demo, or to the directory given as an argument.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 sample=examples/sample
-out=build/demo
-rm -rf "$out"
-mkdir -p "$out"
+out=${1:-build/demo}
 
 say() { printf '\n%s\n' "$*"; }
 run() {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import shlex
 import subprocess
@@ -35,9 +36,12 @@ def blocks(text: str, language: str) -> list[str]:
 
 
 def commands(text: str) -> list[str]:
-    """The lines of shell blocks that call spansrl."""
-    lines = [line for block in blocks(text, "sh") for line in block.replace("\\\n", " ").splitlines()]
-    return [line for line in lines if line.startswith("spansrl ")]
+    """The lines of shell blocks, fenced or indented, that call spansrl."""
+    text = text.replace("\\\n", " ")
+    lines = [line for block in blocks(text, "sh") for line in block.splitlines()]
+    return [line for line in lines if line.startswith("spansrl ")] + re.findall(
+        r"^ {4}(spansrl .*)", text, re.M
+    )
 
 
 def parse(line: str) -> None:
@@ -71,7 +75,16 @@ def test_the_code_about_scoring_runs(monkeypatch, tmp_path, capsys):
     assert "Overall       13       4       4" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_demo_runs_and_ends_with_the_official_table(tmp_path):
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    command = ["bash", str(ROOT / "examples" / "demo.sh"), str(tmp_path / "demo")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "\n   Overall       13       4       4    76.47   76.47   76.47\n" in done.stdout
+    assert (tmp_path / "demo" / "back.props").read_bytes() == (tmp_path / "demo" / "dev.props").read_bytes()
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "cli.md"], ids=name_of)
 def test_commands_in_the_documents_parse(page):
     for line in commands(page.read_text(encoding="utf-8")):
         parse(line)
