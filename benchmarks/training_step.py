@@ -1,0 +1,148 @@
+"""One training step of the paper's 4 × 300 BiLSTM span model: how near it comes to the machine's matrix product.
+
+    python benchmarks/training_step.py [--threads 1] [--output crf]
+
+Batch 64, T = 25, over seven mixed layers of width 384 (a frozen MiniLM's). The rate counts the products of LSTMs,
+connections and output, forward and backward; everything else the step does is time lost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from measure import machine, matmul_rate, table
+
+from spansrl.config import Config, config_from_dict
+from spansrl.model.batch import Batch, Corpus
+from spansrl.model.crf import crf_loss, gold_tags
+from spansrl.model.embed import LayeredEmbedder
+from spansrl.model.network import Network
+from spansrl.model.ragged import Ragged, offsets_of
+from spansrl.model.span import SpanLogits, span_loss
+from spansrl.structures import Argument, Proposition, Sentence, Span
+from spansrl.training import make_optimizer
+
+N, T, LAYERS, WIDTH, ROLES = 64, 25, 7, 384, 58
+
+
+class RandomSource:
+    """Stands in for a frozen encoder: features are drawn once, as a cache would hold them."""
+
+    n_layers, width = LAYERS, WIDTH
+
+    def fingerprint(self) -> str:
+        """Not cached."""
+        return "random"
+
+    def compute(self, sentences: Sequence[Sequence[str]]) -> list[np.ndarray]:
+        """Not asked for."""
+        raise TypeError("the benchmark draws its features itself")
+
+
+def corpus(network: Network, n_sentences: int) -> Corpus:
+    """Sentences of T tokens, each with one predicate and three arguments."""
+    rng = np.random.default_rng(1)
+    sentences = []
+    for _ in range(n_sentences):
+        spans = [Span(2, 5), Span(8, 9), Span(12, 20)]
+        roles = rng.choice(ROLES, size=3, replace=False)
+        args = tuple(Argument(f"R{role:02d}", span) for role, span in zip(roles, spans, strict=True))
+        sentences.append(Sentence(tokens=("w",) * T, props=(Proposition(6, args),)))
+    return Corpus.of(sentences, network.roles)
+
+
+def flops(config: Config) -> float:
+    """Floating-point operations of the products in one step."""
+    h = config.encoder.width
+    total, width = 0, WIDTH + config.encoder.mark_width
+    for _ in range(config.encoder.layers):
+        total += 2 * N * T * (width + h) * 4 * h + 2 * N * T * (width + h) * h
+        width = h
+    outputs = 2 * ROLES if config.output.kind == "span" else 1 + 2 * ROLES
+    return 3.0 * (total + 2 * N * T * h * outputs)  # backward: once for the weights, once for the inputs
+
+
+def main() -> None:
+    """Print where the step's time goes."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--output", choices=["span", "crf"], default="span")
+    parser.add_argument("--steps", type=int, default=20)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(1)
+    config = config_from_dict({"output": {"kind": options.output}, "training": {"batch_size": N}})
+    network = Network(config, [f"R{k:02d}" for k in range(ROLES)], LayeredEmbedder(RandomSource(), 0.0))
+    data = corpus(network, 4 * N)
+    features = np.random.default_rng(2).normal(size=(4 * N * T, LAYERS, WIDTH)).astype(np.float16)
+    store = Ragged(features, offsets_of([T] * (4 * N)))
+    times = timed_steps(network, data, store, options.steps)
+    step = sum(times.values())
+    before, after = matmul_rate(), matmul_rate()
+    peak = (before + after) / 2
+    print(f"One training step, 4 × 300 BiLSTM, {options.output}, batch {N}, T = {T}; {machine()}\n")
+    print(table(["part", "ms", "share"], [[k, f"{1e3 * v:.1f}", f"{v / step:.1%}"] for k, v in times.items()]))
+    prepared = times["data preparation"] + times["loss, forward and backward"]
+    print(f"\nstep {1e3 * step:.0f} ms: {flops(config) / step / 1e9:.1f} GFLOP/s, {flops(config) / step / peak:.0%} of a")
+    print(f"1024³ matrix product's {peak / 1e9:.1f} GFLOP/s; data preparation and loss {prepared / step:.1%} of the step")
+
+
+def timed_steps(network: Network, data: Corpus, store: Ragged, steps: int) -> dict[str, float]:
+    """Median seconds of each part of a step."""
+    optimizer = make_optimizer(network, network.config.training)
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for number in range(steps + 2):
+        clock = Clock()
+        props = data.epoch_props(N, seed=1, epoch=number, by_sentence=False)[number % 4]
+        clock.mark("shuffle")
+        batch = data.batch(props)
+        inputs = network.embedder.take(store, batch.rows)
+        clock.mark("data preparation")
+        optimizer.zero_grad()
+        h = network.token_features(batch, inputs)
+        clock.mark("network, forward")
+        seen = h.detach().requires_grad_()
+        loss_of(network, seen, batch).backward()
+        clock.mark("loss, forward and backward")
+        assert seen.grad is not None
+        h.backward(seen.grad)
+        clock.mark("network, backward")
+        optimizer.step()
+        clock.mark("optimiser")
+        if number >= 2:
+            for part, spent in clock.parts.items():
+                found[part].append(spent)
+    del found["shuffle"]  # once an epoch, not once a step
+    return {part: sorted(values)[len(values) // 2] for part, values in found.items()}
+
+
+def loss_of(network: Network, h: torch.Tensor, batch: Batch) -> torch.Tensor:
+    """The output layer and the loss from token vectors on."""
+    mask = batch.mask()
+    logits = network.output(h, mask) if network.config.output.kind == "span" else network.output(h)
+    if isinstance(logits, SpanLogits):
+        return span_loss(logits, batch.pred, batch.gold)
+    return crf_loss(logits, gold_tags(batch.gold, mask, batch.pred), mask)
+
+
+class Clock:
+    """Seconds between marks."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, float] = {}
+        self.last = time.perf_counter()
+
+    def mark(self, part: str) -> None:
+        """What has passed since the last mark was spent on this part."""
+        now = time.perf_counter()
+        self.parts[part] = now - self.last
+        self.last = now
+
+
+if __name__ == "__main__":
+    main()
