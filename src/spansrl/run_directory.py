@@ -48,6 +48,7 @@ FREE_SETTINGS = {"training.save_minutes"}  # may differ when a run is resumed: n
 @contextlib.contextmanager
 def claimed(out: Path) -> Iterator[None]:
     """Make the directory, and keep other processes from training in it; a killed process lets go of it."""
+    _check_place(out)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
