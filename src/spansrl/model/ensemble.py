@@ -105,7 +105,8 @@ def expert_features(
     experts: Sequence[Network], corpus: Corpus, cache: Path, progress: Progress | None = None
 ) -> ExpertFeatures:
     """The experts' features of a corpus, from the cache where they are there already."""
-    data = hash_of(corpus_fingerprint(corpus.tokens) + hash_of(corpus.prop_pred.tobytes().hex()))
+    places = corpus.prop_sentence.tobytes() + corpus.prop_pred.tobytes()
+    data = hash_of(corpus_fingerprint(corpus.tokens) + hash_of(places))
     lengths = corpus.lengths[corpus.prop_sentence].tolist()
     stores = []
     for expert in experts:
