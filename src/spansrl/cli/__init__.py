@@ -53,8 +53,8 @@ def cli() -> None:
 def main() -> None:
     """Entry point; the exit code is 1 for an error that the input made, 2 for wrong usage, 130 after Ctrl-C.
 
-    An error of ours stays visible as a traceback. A reader that goes away (`| head`) is worth no message; click
-    sees to that.
+    An error of ours stays visible as a traceback. A reader that goes away (`| head`) is worth no message;
+    click sees to that.
     """
     try:
         # Not standalone: click would turn Ctrl-C and end of file alike into "Aborted!" and exit code 1.
