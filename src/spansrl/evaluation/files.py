@@ -6,17 +6,15 @@ A column may hold what no `Proposition` can, such as two V; the official scorer 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from spansrl.errors import DataError, FormatError
 from spansrl.evaluation.counts import Match
 from spansrl.evaluation.frames import Frame, Frames, frames_of, join_pieces
-from spansrl.formats import READABLE
+from spansrl.formats import open_lines
 from spansrl.formats.conll import Block, read_conll, split_blocks
-from spansrl.formats.detect import conll05_form, format_of_content, format_of_name
-from spansrl.formats.files import Line, read_lines, shown_path
+from spansrl.formats.files import Line, shown_path
 from spansrl.formats.jsonl import read_jsonl
 from spansrl.formats.layouts import LAYOUTS, NOTHING, Layout
 from spansrl.structures import Sentence
@@ -44,35 +42,13 @@ def open_for_scoring(paths: Sequence[str | Path], format: str | None = None) -> 
 
 def _open(path: str | Path, format: str | None) -> tuple[str | None, Iterator[Frames]]:
     """The format of a file, None if there is nothing in it, and its sentences."""
-    if format is not None and format not in READABLE:
-        raise DataError(f"there is no format '{format}'; choose one of {', '.join(READABLE)}")
-    where, rest = shown_path(path), read_lines(path)
-    head = _first_sentence(rest)
-    lines = chain(head, rest)
-    if not head:
+    where = shown_path(path)
+    found, lines = open_lines(path, format)
+    if found is None:
         return None, iter(())
-    format = format or format_of_name(path) or format_of_content(head) or format_of_name(path, loosely=True)
-    if format is None:
-        message = f"this looks like none of the formats; name the right one: {', '.join(READABLE)}"
-        raise FormatError(message, path=where, line=head[0].number)
-    if format == "jsonl":
-        return format, _jsonl_frames(lines, where)
-    layout = LAYOUTS[conll05_form(head) if format == "conll05" else format]
-    return layout.name, _conll_frames(lines, layout, where)
-
-
-def _first_sentence(lines: Iterator[Line]) -> list[Line]:
-    """The lines up to the end of the first sentence, without blank ones before it."""
-    head: list[Line] = []
-    for line in lines:
-        if line.text.strip():
-            head.append(line)
-        elif head:
-            head.append(line)
-            break
-        if line.text.lstrip().startswith("{"):  # JSON lines have no blank line to stop at
-            break
-    return head
+    if found == "jsonl":
+        return found, _jsonl_frames(lines, where)
+    return found, _conll_frames(lines, LAYOUTS[found], where)
 
 
 def _jsonl_frames(lines: Iterator[Line], where: str) -> Iterator[Frames]:

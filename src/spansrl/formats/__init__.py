@@ -24,6 +24,7 @@ __all__ = [
     "READABLE",
     "WRITABLE",
     "Losses",
+    "open_lines",
     "open_output",
     "read_lines",
     "read_sentences",
@@ -40,9 +41,28 @@ def read_sentences(path: str | Path, format: str | None = None) -> Iterator[Sent
 
     ``-`` is standard input; .gz and .xz are decompressed. Raises FormatError with file and line.
     """
+    check_readable(format)
+    return _read(path, format)
+
+
+def open_lines(path: str | Path, format: str | None = None) -> tuple[str | None, Iterator[Line]]:
+    """The lines of a file and their format (`conll05` resolved to its form), None if there is nothing in it."""
+    check_readable(format)
+    rest = read_lines(path)
+    head = _first_sentence(rest)
+    if not head:
+        return None, iter(())
+    format = format or format_of_name(path) or format_of_content(head) or format_of_name(path, loosely=True)
+    if format is None:
+        message = f"this looks like none of the formats; name the right one: {', '.join(READABLE)}"
+        raise FormatError(message, path=shown_path(path), line=head[0].number)
+    return conll05_form(head) if format == "conll05" else format, chain(head, rest)
+
+
+def check_readable(format: str | None) -> None:
+    """Raise unless the format is one that can be read, or None."""
     if format is not None and format not in READABLE:
         raise DataError(f"there is no format '{format}'; choose one of {', '.join(READABLE)}")
-    return _read(path, format or format_of_name(path))
 
 
 def write_sentences(path: str | Path, sentences: Iterable[Sentence], format: str | None = None) -> Losses:
@@ -62,35 +82,24 @@ def write_sentences(path: str | Path, sentences: Iterable[Sentence], format: str
 
 
 def _read(path: str | Path, format: str | None) -> Iterator[Sentence]:
-    where = shown_path(path)
-    lines = read_lines(path)
-    if format is None or format == "conll05":
-        head = _first_sentence(lines)
-        lines = chain(head, lines)
-        if not any(line.text.strip() for line in head):
-            return
-        format = conll05_form(head) if format == "conll05" else _guess(path, head)
-    yield from read_jsonl(lines, where) if format == "jsonl" else read_conll(lines, LAYOUTS[format], where)
+    found, lines = open_lines(path, format)
+    if found is not None:
+        where = shown_path(path)
+        yield from read_jsonl(lines, where) if found == "jsonl" else read_conll(lines, LAYOUTS[found], where)
 
 
 def _first_sentence(lines: Iterator[Line]) -> list[Line]:
-    """Lines up to the blank one after the first sentence."""
+    """The lines up to the end of the first sentence, without blank ones before it."""
     head: list[Line] = []
     for line in lines:
-        head.append(line)
         blank = not line.text.strip()
-        if blank and any(line.text.strip() and not line.text.startswith("#begin") for line in head):
+        if head or not blank:
+            head.append(line)
+        begun = any(not line.text.startswith("#begin") for line in head)
+        # JSON lines have no blank line to stop at.
+        if (blank and begun) or line.text.lstrip().startswith("{"):
             break
     return head
-
-
-def _guess(path: str | Path, head: list[Line]) -> str:
-    format = format_of_content(head) or format_of_name(path, loosely=True)
-    if format is None:
-        message = f"this looks like none of the formats; name the right one: {', '.join(READABLE)}"
-        line = next(line.number for line in head if line.text.strip())
-        raise FormatError(message, path=shown_path(path), line=line)
-    return format
 
 
 def _format_to_write(path: str | Path) -> str:
