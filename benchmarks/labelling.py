@@ -1,6 +1,6 @@
 """How fast a trained model labels given predicates, and where the time goes.
 
-    python benchmarks/labelling.py MODEL_DIRECTORY SENTENCES.jsonl [--threads 1]
+python benchmarks/labelling.py MODEL_DIRECTORY SENTENCES.jsonl [--threads 1]
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from measure import machine, peak_of_process, table
 
+from measure import machine, peak_of_process, table
 from spansrl.decode import SpanScores, TagScores
 from spansrl.ensembles import load_labeler
 from spansrl.formats import read_sentences
@@ -43,7 +43,9 @@ class TimedScorer:
 
 def main() -> None:
     """Print the rates and shares of one pass over the sentences."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("model", type=Path)
     parser.add_argument("sentences")
     parser.add_argument("--threads", type=int, default=1)
@@ -54,7 +56,9 @@ def main() -> None:
     list(labeler.label(sentences[:64]))  # warm up
     scorer = TimedScorer(labeler.scorer)
     before = time.perf_counter()
-    n_args = sum(len(prop.args) for sent in replace(labeler, scorer=scorer).label(sentences) for prop in sent.props)
+    n_args = sum(
+        len(prop.args) for sent in replace(labeler, scorer=scorer).label(sentences) for prop in sent.props
+    )
     whole = time.perf_counter() - before
     n_props = sum(len(sent.props) for sent in sentences)
     rest = whole - scorer.spent
@@ -66,7 +70,8 @@ def main() -> None:
     ]
     print(table(["part", "seconds", "share"], rows))
     print(f"\n{len(sentences) / whole:.0f} sentences and {n_props / whole:.0f} predicates a second;", end=" ")
-    print(f"decoding {1e6 * rest / max(1, n_props):.0f} µs a predicate; peak memory {peak_of_process() / 2**20:.0f} MB")
+    print(f"decoding {1e6 * rest / max(1, n_props):.0f} µs a predicate;", end=" ")
+    print(f"peak memory {peak_of_process() / 2**20:.0f} MB")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import torch
 
 
 def seconds(run: Callable[[], Any], *, budget: float = 2.0) -> float:
-    """The median time of a call, from as many calls as fit the budget (at least three) after one to warm up."""
+    """The median time of a call, of as many as fit the budget (at least three) after one to warm up."""
     run()
     times: list[float] = []
     began = time.perf_counter()
@@ -34,7 +34,7 @@ def matmul_rate(size: int = 1024) -> float:
 
 
 def peak_memory(script: str, *arguments: object) -> float:
-    """Bytes that a piece of work adds to a fresh process's memory: the script prints them as JSON, see `added_memory`."""
+    """Bytes of `added_memory` that a script, run in a process of its own, prints as JSON."""
     command = [sys.executable, script, *map(str, arguments)]
     found = subprocess.run(command, capture_output=True, text=True, check=True)
     return float(json.loads(found.stdout))

@@ -1,4 +1,4 @@
-"""The exact span softmax in linear time against scoring every span vector: forward and backward, time and memory.
+"""The exact span softmax in linear time against scoring every span vector, forward and backward.
 
     python benchmarks/span_loss.py
 
@@ -13,9 +13,9 @@ import sys
 from collections.abc import Callable
 
 import torch
-from measure import added_memory, machine, peak_memory, seconds, table
 from torch import Tensor
 
+from measure import added_memory, machine, peak_memory, seconds, table
 from spansrl.model.batch import Gold
 from spansrl.model.span import SpanOutput, span_loss
 
@@ -68,7 +68,9 @@ def case(loss: Callable[..., Tensor], T: int) -> Callable[[], Tensor]:
 
 def main() -> None:
     """Print the table, or, in a process of its own, the memory of one case."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--memory", nargs=2, metavar=("LOSS", "T"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -78,14 +80,24 @@ def main() -> None:
         return
     rows = []
     for T in (25, 50, 100, 200, 400):
-        sizes = {name: seconds(case(loss, T)) for name, loss in LOSSES.items() if T <= 200 or name == "linear"}
+        sizes = {
+            name: seconds(case(loss, T)) for name, loss in LOSSES.items() if T <= 200 or name == "linear"
+        }
         memory = {name: peak_memory(__file__, "--memory", name, T) for name in sizes}
         assert T > 200 or torch.allclose(case(linear_loss, T)(), case(every_span_loss, T)(), rtol=1e-4)
         rows.append([T, *(_cells(sizes, 1e3)), *(_cells(memory, 1 / 2**20))])
     print(f"Span loss, forward and backward, B = {B}, R = {R}, d = {D}; {machine()}\n")
     print(
         table(
-            ["T", "linear, ms", "every span, ms", "times faster", "linear, MB", "every span, MB", "times smaller"],
+            [
+                "T",
+                "linear, ms",
+                "every span, ms",
+                "times faster",
+                "linear, MB",
+                "every span, MB",
+                "times smaller",
+            ],
             rows,
         )
     )

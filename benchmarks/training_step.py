@@ -1,9 +1,9 @@
-"""One training step of the paper's 4 × 300 BiLSTM span model: how near it comes to the machine's matrix product.
+"""One training step of the paper's 4 × 300 BiLSTM: how near it comes to the machine's matrix product.
 
     python benchmarks/training_step.py [--threads 1] [--output crf]
 
-Batch 64, T = 25, over seven mixed layers of width 384 (a frozen MiniLM's). The rate counts the products of LSTMs,
-connections and output, forward and backward; everything else the step does is time lost.
+Batch 64, T = 25, over seven mixed layers of width 384 (a frozen MiniLM's). The rate counts the products of
+LSTMs, connections and output, forward and backward; everything else the step does is time lost.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from measure import machine, matmul_rate, table
 
+from measure import machine, matmul_rate, table
 from spansrl.config import Config, config_from_dict
 from spansrl.model.batch import Batch, Corpus
 from spansrl.model.crf import crf_loss, gold_tags
@@ -69,7 +69,9 @@ def flops(config: Config) -> float:
 
 def main() -> None:
     """Print where the step's time goes."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--output", choices=["span", "crf"], default="span")
     parser.add_argument("--steps", type=int, default=20)
@@ -86,10 +88,16 @@ def main() -> None:
     before, after = matmul_rate(), matmul_rate()
     peak = (before + after) / 2
     print(f"One training step, 4 × 300 BiLSTM, {options.output}, batch {N}, T = {T}; {machine()}\n")
-    print(table(["part", "ms", "share"], [[k, f"{1e3 * v:.1f}", f"{v / step:.1%}"] for k, v in times.items()]))
+    print(
+        table(["part", "ms", "share"], [[k, f"{1e3 * v:.1f}", f"{v / step:.1%}"] for k, v in times.items()])
+    )
     prepared = times["data preparation"] + times["loss, forward and backward"]
-    print(f"\nstep {1e3 * step:.0f} ms: {flops(config) / step / 1e9:.1f} GFLOP/s, {flops(config) / step / peak:.0%} of a")
-    print(f"1024³ matrix product's {peak / 1e9:.1f} GFLOP/s; data preparation and loss {prepared / step:.1%} of the step")
+    rate = flops(config) / step
+    print(
+        f"\nstep {1e3 * step:.0f} ms: {rate / 1e9:.1f} GFLOP/s, {rate / peak:.0%} of a 1024³ matrix product's",
+        end=" ",
+    )
+    print(f"{peak / 1e9:.1f} GFLOP/s; data preparation and loss {prepared / step:.1%} of the step")
 
 
 def timed_steps(network: Network, data: Corpus, store: Ragged, steps: int) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Ensembles as model directories: experts copied in, a mixture trained on top; and any directory as a Labeler."""
+"""Ensembles as model directories: experts copied in, a mixture trained on top; any directory as a Labeler."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ EXPERT_FILES = ("config.json", WEIGHTS, "embedder")
 
 
 def load_labeler(directory: Path, *, method: Method | None = None, device: str = "cpu") -> Labeler:
-    """A Labeler from any model directory; the decoder is the model's own unless given. Ensembles stay on the CPU."""
+    """A Labeler from any model directory, with its own decoder unless given; ensembles stay on the CPU."""
     kind = read_description(directory).get("kind")
     if kind == "network":
         network = load_network(directory, device)
@@ -64,7 +64,7 @@ def _labeler(scorer: Scorer, network: Network, method: Method | None = None) -> 
 
 
 def remember_precomputed(labeler: Labeler, path: Path, sentences: Sequence[Sentence]) -> None:
-    """Show a labeler the precomputed vectors (HDF5, keyed by sentence index) of the sentences it is about to label."""
+    """Show a labeler the precomputed vectors (HDF5, keyed by index) of the sentences it is about to label."""
     scorer = labeler.scorer
     if isinstance(scorer, TorchScorer):
         networks: Sequence[Network] = [scorer.network]
@@ -96,7 +96,7 @@ def _load_mixture(directory: Path, experts: Sequence[Network]) -> MixtureScorer:
 
 
 def save_ensemble(out: Path, kind: str, sources: Sequence[Path], provenance: Mapping[str, Any]) -> None:
-    """Copy the experts in and describe the ensemble; files that experts share are stored once where links work."""
+    """Copy the experts in and describe the ensemble; shared files are stored once where links work."""
     experts = [f"experts/{number}" for number in range(1, len(sources) + 1)]
     stored: dict[str, Path] = {}
     for source, name in zip(sources, experts, strict=True):

@@ -1,8 +1,8 @@
 """Sentences in, labelled sentences out: the one seam that every way in uses.
 
-A `Labeler` takes any scorer (something that turns sentences with predicates into score arrays), decodes the scores
-and puts the arguments back. It works on a stream: order is kept, sentences of similar length are scored together,
-and memory is bounded by `max_tokens` whatever the input's size.
+A `Labeler` takes any scorer (something that turns sentences with predicates into score arrays), decodes the
+scores and puts the arguments back. It works on a stream: order is kept, sentences of similar length are
+scored together, and memory is bounded by `max_tokens` whatever the input's size.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Labeler:
         return decode(scores, self.scorer.roles, method=self.method, order=self.order)
 
     def _batches(self, chunk: Sequence[Sentence]) -> Iterator[tuple[list[int], list[Sentence]]]:
-        """Groups of similar length that keep to `max_tokens`; a sentence with too many predicates is taken in turns."""
+        """Groups of similar length within `max_tokens`; of too many predicates, some are taken at a time."""
         rows: list[int] = []
         batch: list[Sentence] = []
         n_props = 0

@@ -1,13 +1,13 @@
 """The values that everything else passes around: Span, Argument, Proposition, Sentence.
 
 All are immutable; spans are half-open token ranges everywhere inside the program, and only file formats that
-count otherwise convert at their door. `to_dict` and `from_dict` are the wire format (one JSON object a sentence),
-described by `formats/sentence.schema.json`; keys that the wire format does not know are kept in `extra`.
+count otherwise convert at their door. `to_dict` and `from_dict` are the wire format (one JSON object a
+sentence), described by `formats/sentence.schema.json`; keys that it does not know are kept in `extra`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -55,8 +55,8 @@ class Argument:
 class Proposition:
     """A predicate (token index `pred`) with its arguments.
 
-    `v` holds the pieces of the verb where they are not just the token `pred`: the first is V, the others its C-V;
-    an empty tuple says that the source marked no V at all; None (the usual case) means the token `pred` alone.
+    `v` holds the pieces of the verb where they are not just the token `pred`: the first is V, the others its
+    C-V; empty says that the source marked no V at all; None (the usual case) means the token `pred` alone.
     """
 
     pred: int
@@ -178,14 +178,16 @@ def _argument(data: Any, where: str, size: int) -> Argument:
     start, end = rest.pop("start", None), rest.pop("end", None)
     span = _span(_integer(start, f"{where}.start"), _integer(end, f"{where}.end"), where, size)
     prob = rest.pop("prob", None)
-    if prob is not None and (isinstance(prob, bool) or not isinstance(prob, (int, float)) or not 0 <= prob <= 1):
+    is_number = isinstance(prob, (int, float)) and not isinstance(prob, bool)
+    if prob is not None and not (is_number and 0 <= prob <= 1):
         raise DataError(f"'{where}.prob' must be a number from 0 to 1, found {prob!r}")
     return Argument(role=role, span=span, prob=prob, extra=rest)
 
 
 def _span(start: int, end: int, where: str, size: int) -> Span:
     if not 0 <= start < end <= size:
-        raise DataError(f"'{where}' covers tokens {start} to {end}, which is no span of a sentence of {size} tokens")
+        message = f"'{where}' covers tokens {start} to {end}, which is no span of a sentence of {size} tokens"
+        raise DataError(message)
     return Span(start, end)
 
 
@@ -243,8 +245,8 @@ def _integer(value: Any, where: str) -> int:
 
 def _kind(value: Any) -> str:
     """What a JSON value is, in words for an error message; short values are quoted."""
-    names: Iterable[tuple[type, str]] = ((bool, "a boolean"), (str, "a string"), (list, "a list"), (dict, "an object"))
     if value is None:
         return "nothing"
-    name = next((name for kind, name in names if isinstance(value, kind)), "a number")
+    names = {bool: "a boolean", str: "a string", list: "a list", dict: "an object"}
+    name = names.get(type(value), "a number")
     return f"{name} ({shown})" if len(shown := repr(value)) <= 30 else name

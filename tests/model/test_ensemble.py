@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from builders import SENTENCES, make_network
 
+from builders import SENTENCES, make_network, make_sentence
 from spansrl.decode import SpanScores, log_partition
 from spansrl.errors import ModelError
 from spansrl.labeler import Labeler
@@ -109,7 +109,7 @@ def test_remembered_features_give_the_labels_of_live_ones(experts, tmp_path):
     remembering = MixtureScorer(mixture, experts)
     remembering.remember(expert_features(experts, Corpus.of(SENTENCES, experts[0].roles), tmp_path))
     assert np.allclose(live.score(SENTENCES).log_z, remembering.score(SENTENCES).log_z, atol=1e-2)
-    unknown = SENTENCES[:1] + (SENTENCES[1].__class__(("Something", "new", "happened"), SENTENCES[0].props),)
+    unknown = [SENTENCES[0], make_sentence("Something new happened", (2,))]
     assert np.isfinite(remembering.score(unknown).log_z).all()
 
 

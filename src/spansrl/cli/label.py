@@ -83,7 +83,7 @@ def command(
     if threads:
         torch.set_num_threads(threads)
     labeler = load_labeler(model, method=decoder, device=use_device(device))  # type: ignore[arg-type]
-    sentences = (sent for file in files for sent in read_sentences(file, input_format))
+    sentences: Iterator[Sentence] = (sent for file in files for sent in read_sentences(file, input_format))
     if precomputed is not None:
         sentences = with_precomputed(labeler, precomputed, sentences)
     losses = write_sentences(out, labeler.label(sentences), output_format)

@@ -46,7 +46,7 @@ def read_sentences(path: str | Path, format: str | None = None) -> Iterator[Sent
 
 
 def open_lines(path: str | Path, format: str | None = None) -> tuple[str | None, Iterator[Line]]:
-    """The lines of a file and their format (`conll05` resolved to its form), None if there is nothing in it."""
+    """The lines of a file and their format (`conll05` resolved to its form); None for an empty file."""
     check_readable(format)
     rest = read_lines(path)
     head = _first_sentence(rest)

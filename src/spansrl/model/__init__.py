@@ -1,0 +1,1 @@
+"""The networks: everything from here on needs torch."""

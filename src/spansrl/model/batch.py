@@ -77,7 +77,7 @@ class Corpus:
 
     @classmethod
     def of(cls, sentences: Sequence[Sentence], roles: Vocabulary) -> Corpus:
-        """The sentences as arrays; arguments whose role the vocabulary lacks are left out (they cannot be learnt)."""
+        """The sentences as arrays; arguments with foreign roles cannot be learnt and are left out."""
         props = [(s, prop) for s, sent in enumerate(sentences) for prop in sent.props]
         known = [[arg for arg in prop.args if arg.role in roles.index] for _, prop in props]
         flat = [(roles.index[arg.role], arg.start, arg.end - 1) for args in known for arg in args]
@@ -123,7 +123,7 @@ class Corpus:
         return self.batch(np.arange(self.n_props))
 
     def epoch_props(self, batch_size: int, *, seed: int, epoch: int, by_sentence: bool) -> list[IntArray]:
-        """Propositions of an epoch's batches, similar lengths together, in an order that seed and epoch decide."""
+        """Propositions of an epoch's batches, similar lengths together; seed and epoch decide the order."""
         return self._shuffled(batch_size, np.random.default_rng([seed, epoch]), by_sentence)
 
     def steps(self, batch_size: int, *, by_sentence: bool) -> int:
@@ -132,7 +132,7 @@ class Corpus:
         return -(-items // batch_size)
 
     def _shuffled(self, batch_size: int, order: np.random.Generator, by_sentence: bool) -> list[IntArray]:
-        """Propositions of each batch: items shuffled, sorted by length (stably), cut, and the batches shuffled."""
+        """Propositions of each batch: items shuffled, stably sorted by length, cut, the batches shuffled."""
         if by_sentence:
             items = np.flatnonzero(np.diff(self.prop_offsets) > 0)
             lengths = self.lengths[items]

@@ -1,8 +1,8 @@
 """Token vectors -> contextual vectors, and the two ways of telling the network which predicate is meant.
 
-The interleaved BiLSTM follows Appendix B: odd layers read left to right, even ones right to left, and between them
-x' = ReLU(W [x ; h]); its output is the last connection's. Initialised as Appendix C.1 says: orthonormal LSTM matrices
-(for each gate's block), Glorot elsewhere, zero biases.
+The interleaved BiLSTM follows Appendix B: odd layers read left to right, even ones right to left, and between
+them x' = ReLU(W [x ; h]); its output is the last connection's. Initialised as Appendix C.1 says: orthonormal
+LSTM matrices (for each gate's block), Glorot elsewhere, zero biases.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class PredicateMark(nn.Module):
 
 
 class PredicateHead(nn.Module):
-    """Conditions on the predicate after one pass a sentence: token, predicate and clipped distance, two layers."""
+    """Conditions on the predicate after one pass a sentence: two layers on token, predicate and distance."""
 
     def __init__(self, in_width: int, width: int, max_distance: int, dropout: float) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ def init_linear(linear: nn.Module) -> None:
 
 
 def _reversal(lengths: Tensor, size: int) -> Tensor:
-    """(N, T) places that turn each sentence around within its own length and leave the padding where it is."""
+    """(N, T) places that turn each sentence around within its own length and leave the padding alone."""
     steps = torch.arange(size, device=lengths.device).expand(len(lengths), size)
     return torch.where(steps < lengths[:, None], lengths[:, None] - 1 - steps, steps)
 

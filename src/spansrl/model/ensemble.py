@@ -1,7 +1,7 @@
 """Ensembles of trained span models: mixture of experts (Section 3.2 and Appendix C.2) and product of experts.
 
-The mixture's Eqs. 9 and 10 are linear in the experts' token vectors, so W_sᵀ W[r] on Σ_m α_m h^(m) scores spans by a
-start and an end as a single model does: the experts' spans never have to be written out.
+The mixture's Eqs. 9 and 10 are linear in the experts' token vectors, so W_sᵀ W[r] on Σ_m α_m h^(m) scores
+spans by a start and an end as a single model does: the experts' spans never have to be written out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from spansrl.structures import Sentence
 
 
 def check_experts(experts: Sequence[Network], *, same_width: bool) -> None:
-    """Raise unless the experts can be combined: span models with the same roles and the same reading of ends."""
+    """Raise unless the experts can be combined: span models with equal roles and the same reading of ends."""
     if not experts:
         raise ModelError("an ensemble needs at least one expert")
     first = experts[0]
@@ -91,7 +91,7 @@ class MixtureInput:
 
 @dataclass(frozen=True, slots=True)
 class ExpertFeatures:
-    """Every expert's token vectors of a corpus's propositions, computed once in eval mode and memory-mapped."""
+    """Every expert's token vectors of a corpus's propositions, computed once, memory-mapped."""
 
     corpus: Corpus
     stores: tuple[Ragged, ...]  # a row a proposition

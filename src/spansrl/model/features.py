@@ -1,7 +1,7 @@
 """Features of frozen encoders, computed once a corpus and kept on disk.
 
-A cache file is a plain .npy of shape (tokens, layers, width) in half precision, memory-mapped when read; its name is
-made of the encoder's hash and the corpus's hash, so runs share it and a change in either makes a new one.
+A cache file is a plain .npy of shape (tokens, layers, width) in half precision, memory-mapped when read; its
+name is made of the encoder's hash and the corpus's hash: runs share it, and a change in either makes a new one.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def cached_rows(
     compute: Callable[[list[int]], Sequence[npt.NDArray[np.float32]]],
     progress: Progress | None = None,
 ) -> Ragged:
-    """Rows of the given lengths, memory-mapped; where the file is not there, `compute` makes them group by group."""
+    """Rows of the given lengths, memory-mapped; if there is no file yet, `compute` makes them group by group."""
     offsets = offsets_of(lengths)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ def cached_rows(
 def similar_lengths(
     lengths: Sequence[int], *, max_tokens: int = 4096, max_rows: int = 256
 ) -> Iterator[list[int]]:
-    """Rows in groups of similar length that hold at most `max_tokens` with padding; rows of length 0 are left out."""
+    """Groups of rows of similar length, of at most `max_tokens` with padding; empty rows are left out."""
     group: list[int] = []
     for row in sorted((row for row, length in enumerate(lengths) if length), key=lambda row: lengths[row]):
         if group and (len(group) == max_rows or (len(group) + 1) * lengths[row] > max_tokens):

@@ -34,7 +34,7 @@ class Ragged:
         return np.diff(self.offsets)
 
     def padded(self, rows: IntArray) -> npt.NDArray[Any]:
-        """The chosen rows as (len(rows), longest, ...); padding repeats some valid value and must be masked."""
+        """The chosen rows as (len(rows), longest, ...); padding repeats a valid value and must be masked."""
         first = self.offsets[rows]
         lengths = self.offsets[rows + 1] - first
         steps = np.arange(max(1, lengths.max(initial=0)))
