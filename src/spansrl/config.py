@@ -26,7 +26,7 @@ class EmbedderConfig:
     """Where token vectors come from."""
 
     kind: str = "words"  # words (trained from scratch) | vectors (text file, frozen) | elmo | transformer
-    path: str = ""  # vectors: a file; elmo: options.json and weights.hdf5 in a directory; transformer: one
+    path: str = ""  # vectors: a file; transformer: a directory; elmo: one with options.json and weights.hdf5
     width: int = 50  # words: size of a vector
     min_count: int = 2  # words: rarer training words share the unknown vector
     words_path: str = ""  # vectors: SENNA's word list, where words and numbers are two files
