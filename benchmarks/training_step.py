@@ -83,21 +83,18 @@ def main() -> None:
     data = corpus(network, 4 * N)
     features = np.random.default_rng(2).normal(size=(4 * N * T, LAYERS, WIDTH)).astype(np.float16)
     store = Ragged(features, offsets_of([T] * (4 * N)))
+    before = matmul_rate()
     times = timed_steps(network, data, store, options.steps)
     step = sum(times.values())
-    before, after = matmul_rate(), matmul_rate()
-    peak = (before + after) / 2
+    peak = (before + matmul_rate()) / 2
     print(f"One training step, 4 × 300 BiLSTM, {options.output}, batch {N}, T = {T}; {machine()}\n")
     print(
         table(["part", "ms", "share"], [[k, f"{1e3 * v:.1f}", f"{v / step:.1%}"] for k, v in times.items()])
     )
     prepared = times["data preparation"] + times["loss, forward and backward"]
     rate = flops(config) / step
-    print(
-        f"\nstep {1e3 * step:.0f} ms: {rate / 1e9:.1f} GFLOP/s, {rate / peak:.0%} of a 1024³ matrix product's",
-        end=" ",
-    )
-    print(f"{peak / 1e9:.1f} GFLOP/s; data preparation and loss {prepared / step:.1%} of the step")
+    print(f"\nstep {1e3 * step:.0f} ms: {rate / 1e9:.1f} GFLOP/s, {rate / peak:.0%} of the {peak / 1e9:.1f}")
+    print(f"of a 1024³ matrix product; data preparation and loss {prepared / step:.1%} of the step")
 
 
 def timed_steps(network: Network, data: Corpus, store: Ragged, steps: int) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """Features of frozen encoders, computed once a corpus and kept on disk.
 
 A cache file is a plain .npy of shape (tokens, layers, width) in half precision, memory-mapped when read; its
-name is made of the encoder's hash and the corpus's hash: runs share it, and a change in either makes a new one.
+name is made of the encoder's and the corpus's hash: runs share it, and a change in either makes a new one.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def cached_rows(
     compute: Callable[[list[int]], Sequence[npt.NDArray[np.float32]]],
     progress: Progress | None = None,
 ) -> Ragged:
-    """Rows of the given lengths, memory-mapped; if there is no file yet, `compute` makes them group by group."""
+    """Rows of the given lengths, memory-mapped; without a file yet, `compute` makes them group by group."""
     offsets = offsets_of(lengths)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)

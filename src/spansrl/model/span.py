@@ -1,9 +1,9 @@
 """Span selection: P(i, j | r) as an exact softmax over all spans, in linear time.
 
 The paper scores span (i, j) for role r as W[r]·[h_i + h_j ; h_i − h_j] (Eqs. 7 and 8). With W[r] = [u ; v]
-that is (u + v)·h_i + (u − v)·h_j = start_r(i) + end_r(j), so two (T, R) arrays hold the scores of all T(T+1)/2
-spans, and log Z_r = logsumexp_j( end_r(j) + logcumsumexp_{i<=j} start_r(i) ) costs O(T·R). Nothing is
-approximate.
+that is (u + v)·h_i + (u − v)·h_j = start_r(i) + end_r(j), so two (T, R) arrays hold the scores of all
+T(T+1)/2 spans, and log Z_r = logsumexp_j( end_r(j) + logcumsumexp_{i<=j} start_r(i) ) costs O(T·R).
+Nothing is approximate.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def span_vectors(h: Tensor, first: Tensor, last: Tensor) -> Tensor:
 
 
 def _next_token(end: Tensor, mask: Tensor) -> Tensor:
-    """end[j] becomes the next token's value, 0 at each sentence's own last token: the authors' later variant."""
+    """end[j] becomes the next token's value, 0 at a sentence's own last token: the authors' later variant."""
     has_next = torch.nn.functional.pad(mask[:, 1:], (0, 1))  # (N, T)
     shifted = torch.nn.functional.pad(end[:, 1:], (0, 0, 0, 1))  # (N, T, R)
     return shifted.masked_fill(~has_next[:, :, None], 0.0)
