@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
@@ -131,6 +132,12 @@ def _link_or_copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
+def mixture_facts(sources: Sequence[Path], splits: Splits, config: TrainingConfig) -> dict[str, Any]:
+    """What a mixture's run is made of: a directory with other facts holds another run."""
+    weights = [file_hash(source / WEIGHTS) for source in sources]
+    return {"config": {"training": asdict(config)}, "data": splits.hashes, "experts": weights}
+
+
 def prepare_mixture(
     sources: Sequence[Path],
     splits: Splits,
@@ -150,7 +157,6 @@ def prepare_mixture(
     scorer.remember(expert_features(experts, Corpus.of(splits.dev, roles), cache, progress))
     features = expert_features(experts, Corpus.of(splits.train, roles), cache, progress)
     labeler = _labeler(scorer, experts[0])
-    weights = [file_hash(source / WEIGHTS) for source in sources]
     return Run(
         model=mixture,
         trainable=mixture,
@@ -158,7 +164,7 @@ def prepare_mixture(
         evaluate=lambda: score(splits.dev, labeler.label(splits.dev)),
         config=config,
         describe=lambda out: save_ensemble(out, "mixture", sources, provenance),
-        facts={"config": {"training": _plain(config)}, "data": splits.hashes, "experts": weights},
+        facts=mixture_facts(sources, splits, config),
     )
 
 
@@ -167,7 +173,3 @@ def expert_settings(sources: Sequence[Path]) -> list[Mapping[str, Any]]:
     return [
         description_config(read_description(source, kind="network"), source).to_dict() for source in sources
     ]
-
-
-def _plain(config: TrainingConfig) -> dict[str, Any]:
-    return {name: getattr(config, name) for name in TrainingConfig.__slots__}

@@ -80,10 +80,10 @@ def mixture(
     require_torch("an ensemble")
     import torch
 
-    from spansrl import runs
-    from spansrl.cli.train import default_cache, feature_progress, report_run
+    from spansrl import run_directory, runs
+    from spansrl.cli.train import default_cache, feature_progress, report_run, say
     from spansrl.config import MIXTURE_DEFAULTS, config_from_dict, load_config, with_overrides
-    from spansrl.ensembles import expert_settings, prepare_mixture
+    from spansrl.ensembles import expert_settings, mixture_facts, prepare_mixture
 
     if threads:
         torch.set_num_threads(threads)
@@ -93,12 +93,18 @@ def mixture(
         else config_from_dict(with_overrides(MIXTURE_DEFAULTS, overrides))
     )
     splits = runs.read_splits(data, max_tokens=settings.training.max_tokens)
+    experts = expert_settings(models)
+    facts = mixture_facts(models, splits, settings.training)
+    position = run_directory.find_position(out, facts, resume=resume)
+    if run_directory.is_finished(out, position, settings.training.epochs):
+        say(f"{out}: this run is finished; nothing to do")
+        return
     run = prepare_mixture(
         models,
         splits,
         settings.training,
         cache=cache or default_cache(),
         progress=feature_progress,
-        provenance={"data": splits.hashes, "experts": expert_settings(models), **runs.environment()},
+        provenance={"data": splits.hashes, "experts": experts, **runs.environment()},
     )
     report_run(run, out, resume=resume)

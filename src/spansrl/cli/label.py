@@ -86,7 +86,7 @@ def command(
     sentences: Iterator[Sentence] = (sent for file in files for sent in read_sentences(file, input_format))
     if precomputed is not None:
         sentences = with_precomputed(labeler, precomputed, sentences)
-    losses = write_sentences(out, labeler.label(sentences), output_format)
+    losses = write_sentences(out, labeler.label(sentences), output_format, stream=True)
     if losses:
         click.echo(f"spansrl: {losses}", err=True)
 

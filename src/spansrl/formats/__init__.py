@@ -65,19 +65,24 @@ def check_readable(format: str | None) -> None:
         raise DataError(f"there is no format '{format}'; choose one of {', '.join(READABLE)}")
 
 
-def write_sentences(path: str | Path, sentences: Iterable[Sentence], format: str | None = None) -> Losses:
+def write_sentences(
+    path: str | Path, sentences: Iterable[Sentence], format: str | None = None, *, stream: bool = False
+) -> Losses:
     """Write a file, whole or not at all, and return what the format could not hold.
 
-    Without `format` the name decides; ``-`` is standard output, in JSON lines unless told otherwise.
+    Without `format` the name decides; ``-`` is standard output, in JSON lines unless told otherwise, and gets
+    each sentence at once with `stream`.
     """
     format = format or _format_to_write(path)
     if format not in WRITABLE:
         reason = "can only be read" if format in READABLE else "does not exist"
         raise DataError(f"the format '{format}' {reason}; to write, choose one of {', '.join(WRITABLE)}")
     losses = Losses(format)
-    with open_output(path) as output:
+    with open_output(path, stream=stream) as output:
         for line in _lines(sentences, format, losses, str(path)):
             output.write(f"{line}\n".encode())
+            if stream:
+                output.flush()
     return losses
 
 

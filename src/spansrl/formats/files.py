@@ -70,14 +70,15 @@ def read_lines(path: str | Path) -> Iterator[Line]:
 
 
 @contextlib.contextmanager
-def open_output(path: str | Path) -> Iterator[BinaryIO]:
+def open_output(path: str | Path, *, stream: bool = False) -> Iterator[BinaryIO]:
     """A binary stream whose bytes appear at `path` when the block ends well, and nowhere when it does not.
 
     A name that ends in .gz or .xz is compressed, repeatably to the byte. Pipes and devices are written to
-    directly; standard output gets everything at the end, so that a reader never takes a part for the whole.
+    directly; standard output gets everything at the end, so that a reader never takes a part for the whole,
+    unless `stream` says that a reader should not have to wait.
     """
     try:
-        with _destination(path) as output:
+        with _destination(path, stream) as output:
             yield output
     except BrokenPipeError:
         raise  # whoever reads our output has seen enough; the command line ends quietly
@@ -87,7 +88,11 @@ def open_output(path: str | Path) -> Iterator[BinaryIO]:
 
 
 @contextlib.contextmanager
-def _destination(path: str | Path) -> Iterator[BinaryIO]:
+def _destination(path: str | Path, stream: bool) -> Iterator[BinaryIO]:
+    if str(path) == STANDARD_STREAM and stream:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
     if str(path) == STANDARD_STREAM:
         with _held_back(sys.stdout.buffer) as output:
             yield output
@@ -95,8 +100,8 @@ def _destination(path: str | Path) -> Iterator[BinaryIO]:
     target = Path(os.path.realpath(path))
     is_device = target.exists() and not target.is_file() and not target.is_dir()
     with (
-        target.open("wb") if is_device else _replacing(target) as stream,
-        _compressed(stream, path) as output,
+        target.open("wb") if is_device else _replacing(target) as target_stream,
+        _compressed(target_stream, path) as output,
     ):
         yield output
 
