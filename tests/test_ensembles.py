@@ -6,8 +6,8 @@ import json
 import shutil
 
 import pytest
-from builders import SENTENCES, make_network
 
+from builders import SENTENCES, make_network
 from spansrl import runs
 from spansrl.checkpoint import save_description, save_weights
 from spansrl.config import MIXTURE_DEFAULTS, config_from_dict

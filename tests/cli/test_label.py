@@ -6,8 +6,8 @@ import json
 import sys
 
 import pytest
-from builders import SENTENCES, make_network
 
+from builders import SENTENCES, make_network
 from spansrl.checkpoint import save_description, save_weights
 from spansrl.cli import main
 from spansrl.formats import read_sentences, write_sentences
