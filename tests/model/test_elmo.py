@@ -20,9 +20,8 @@ from spansrl.model.elmo import (
     batch_char_ids,
     char_ids,
     describe_weights,
-    read_precomputed,
-    write_precomputed,
 )
+from spansrl.model.precomputed import read_precomputed, write_precomputed
 from spansrl.model.scalar_mix import ScalarMix
 
 FIXTURE = Path(__file__).resolve().parents[3] / "shared" / "data" / "elmo-fixture"

@@ -1,4 +1,4 @@
-"""ELMo (Peters+ 2018), live from `options.json` and `weights.hdf5`, or read from a file of its outputs.
+"""ELMo (Peters+ 2018), live from `options.json` and `weights.hdf5`.
 
 A character CNN with highway layers makes a vector of each word; two stacks of projected LSTMs read them, one
 in each direction. All layers come out; `ScalarMix` makes one vector a word of them. ELMo is frozen here: its
@@ -17,12 +17,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -33,7 +29,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from spansrl.errors import DataError, FormatError, MissingExtraError, ModelError
+from spansrl.errors import DataError, MissingExtraError, ModelError
 
 # --- characters -------------------------------------------------------------------------------------------
 
@@ -173,7 +169,8 @@ def _is_filter(pair: Any) -> bool:
     return False
 
 
-def _open_hdf5(path: Path, mode: str = "r") -> Any:
+def open_hdf5(path: Path, mode: str = "r") -> Any:
+    """The opened file; says the install line where h5py is missing."""
     # Imported here, because every other embedder works without h5py.
     try:
         import h5py
@@ -188,7 +185,7 @@ class _WeightFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            self._file = _open_hdf5(path)
+            self._file = open_hdf5(path)
         except OSError as error:
             raise ModelError(f"{path}: ELMo's weights cannot be read as HDF5 ({error})") from error
 
@@ -455,115 +452,6 @@ def _reversed_within(mask: Tensor) -> Tensor:
     """The place (B, T) whose token stands here when each sentence is reversed; padding stays."""
     places = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
     return torch.where(mask, mask.sum(dim=1, keepdim=True) - 1 - places, places)
-
-
-# --- outputs computed before ------------------------------------------------------------------------------
-
-
-class Precomputed:
-    """ELMo's outputs for the sentences of a data file, keyed "0", "1", …; opened when first used."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._opened: Any = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __len__(self) -> int:
-        return sum(key.isdigit() for key in self._file)
-
-    @property
-    def n_layers(self) -> int:
-        """The number of layers of each sentence."""
-        return self._layers_and_width[0]
-
-    @property
-    def width(self) -> int:
-        """The width of each token's vectors."""
-        return self._layers_and_width[1]
-
-    def layers(self, index: int, n_tokens: int) -> NDArray[np.float32]:
-        """The layers (L, T, D) of a sentence of `n_tokens` tokens; (T, D) in the file is one layer."""
-        data = self._dataset(index)
-        shape = (self.n_layers, n_tokens, self.width)
-        if data.shape != shape[-data.ndim :] or (data.ndim == 2 and self.n_layers != 1):
-            raise self._refuse(
-                f"sentence {index} has vectors of shape {data.shape}, the {n_tokens} tokens of the data"
-                f" need {shape}; was the file made from this data?"
-            )
-        return np.asarray(data, dtype=np.float32).reshape(shape)
-
-    def close(self) -> None:
-        """Close the file; the next access opens it again."""
-        if self._opened is not None:
-            self._opened.close()
-        self._opened = None
-
-    @cached_property
-    def _layers_and_width(self) -> tuple[int, int]:
-        shape = self._dataset(0).shape
-        return (1 if len(shape) == 2 else shape[0]), shape[-1]
-
-    @property
-    def _file(self) -> Any:
-        if self._opened is None:
-            try:
-                self._opened = _open_hdf5(self._path)
-            except OSError as error:
-                raise self._refuse(f"cannot be read as HDF5 ({error})") from error
-        return self._opened
-
-    def _dataset(self, index: int) -> Any:
-        data = self._file.get(str(index))
-        if not hasattr(data, "shape"):
-            raise self._refuse(
-                f"there are no vectors for sentence {index}, only for {len(self)} sentences;"
-                " was the file made from this data?"
-            )
-        if data.ndim not in (2, 3):
-            raise self._refuse(f"sentence {index} has shape {data.shape}, expected (layers, tokens, width)")
-        return data
-
-    def _refuse(self, message: str) -> FormatError:
-        return FormatError(message, path=str(self._path))
-
-
-def read_precomputed(path: Path) -> Precomputed:
-    """ELMo's outputs from an HDF5 file keyed by sentence index, each (layers, T, D) or (T, D)."""
-    return Precomputed(path)
-
-
-def write_precomputed(
-    path: Path, sentences: Iterable[Sequence[str]], elmo: Elmo, *, batch_size: int = 32
-) -> None:
-    """Write all layers of the tokenised sentences to a file that `read_precomputed` takes."""
-    device = next(elmo.buffers()).device
-    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with _open_hdf5(partial, "w") as file:
-            for first, batch in _batches(sentences, batch_size):
-                ids, lengths = batch_char_ids(batch)
-                layers = elmo(ids.to(device), lengths).cpu().numpy()
-                for row, tokens in enumerate(batch):
-                    file.create_dataset(str(first + row), data=layers[:, row, : len(tokens)])
-        os.replace(partial, path)
-    finally:
-        with suppress(FileNotFoundError):
-            partial.unlink()
-
-
-def _batches(sentences: Iterable[Sequence[str]], size: int) -> Iterator[tuple[int, list[Sequence[str]]]]:
-    """Lists of up to `size` sentences, each with its first one's index."""
-    rest, first = iter(sentences), 0
-    while batch := list(islice(rest, size)):
-        yield first, batch
-        first += len(batch)
 
 
 # --- known weights ----------------------------------------------------------------------------------------

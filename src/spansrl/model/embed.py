@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from spansrl.config import EmbedderConfig
 from spansrl.errors import DataError, ModelError
-from spansrl.model.elmo import Elmo, batch_char_ids, read_precomputed
+from spansrl.model.elmo import Elmo, batch_char_ids
 from spansrl.model.features import (
     FeatureSource,
     Progress,
@@ -31,6 +31,7 @@ from spansrl.model.features import (
     file_hash,
     hash_of,
 )
+from spansrl.model.precomputed import read_precomputed
 from spansrl.model.ragged import IntArray, Ragged
 from spansrl.model.scalar_mix import ScalarMix
 from spansrl.model.transformer import PieceInput, PieceStore, Transformer
