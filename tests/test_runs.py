@@ -7,6 +7,8 @@ import json
 import os
 import re
 import resource
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -285,6 +287,19 @@ def test_the_record_keeps_every_environment_that_the_run_went_on_in(data, tmp_pa
     record = json.loads((tmp_path / "out" / "run.json").read_text())
     assert record["threads"] == first["threads"]
     assert record["resumed_with"] == [second]
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_an_installed_package_does_not_take_the_commit_of_the_repository_it_lies_in(tmp_path, monkeypatch):
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=N", "-c", "user.email=n@example.org"]
+    (tmp_path / "tracked.py").write_text("")
+    (tmp_path / "runs.py").write_text("")
+    for words in (["init", "-q"], ["add", "tracked.py"], ["commit", "-q", "-m", "theirs"]):
+        subprocess.run([*git, *words], check=True)
+    monkeypatch.setattr(runs, "__file__", str(tmp_path / "tracked.py"))
+    assert re.fullmatch("[0-9a-f]{12}", runs.environment()["commit"])
+    monkeypatch.setattr(runs, "__file__", str(tmp_path / "runs.py"))
+    assert runs.environment()["commit"] is None
 
 
 # Directories that cannot be used.
