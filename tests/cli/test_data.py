@@ -114,6 +114,13 @@ def test_conll05_prints_its_table(work):
     assert data("conll05", "conll05/merged", "--out", "out", cwd=work) == (0, CONLL05_TABLE, "")
 
 
+@pytest.mark.parametrize("out", ["c5[red]g", "q[/b]c", "a:smile:b"])
+def test_a_directory_whose_name_looks_like_markup_is_named_as_it_is(work, out):
+    code, shown, error = data("conll05", "conll05/merged", "--out", out, cwd=work)
+    assert (code, error) == (0, "")
+    assert f"\nWritten to {out}: train.jsonl" in shown
+
+
 def test_conll05_takes_trees(work):
     for path in (work / "conll05/layers").rglob("*.words"):
         path.unlink()

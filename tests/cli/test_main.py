@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import shlex
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -89,6 +91,19 @@ def test_an_error_in_the_input_is_one_line_and_exit_code_1(run, raising, error, 
     assert run("convert") == (1, "", line)
 
 
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (PermissionError(13, "Permission denied", "a.b"), "spansrl: error: a.b: Permission denied\n"),
+        (OSError(28, "No space left"), "spansrl: error: cannot read or write: No space left\n"),
+    ],
+    ids=["with a file", "without a file"],
+)
+def test_an_error_of_the_system_is_one_line_and_exit_code_1(run, raising, error, line):
+    raising(error)
+    assert run("convert") == (1, "", line)
+
+
 @pytest.mark.parametrize("error", [RuntimeError("a mistake of ours"), EOFError("not the user's doing")])
 def test_other_errors_stay_visible(run, raising, error):
     raising(error)
@@ -131,3 +146,29 @@ def test_a_reader_that_goes_away_is_no_reason_for_a_message(tmp_path):
     assert program.stderr.read() == b""
     assert program.wait(timeout=30) == 1
     program.stderr.close()
+
+
+SHELL_CASES = {
+    "full: help": ("--help > /dev/full", "cannot read or write: No space left on device"),
+    "full: evaluate": (
+        "evaluate a.jsonl a.jsonl > /dev/full",
+        "<stdout>: cannot be written: No space left on device",
+    ),
+    "full: convert": (
+        "convert a.jsonl - > /dev/full",
+        "<stdout>: cannot be written: No space left on device",
+    ),
+    "closed: evaluate": ("evaluate a.jsonl a.jsonl >&-", "<stdout>: cannot be written: it is closed"),
+    "closed: convert": ("convert a.jsonl - >&-", "<stdout>: cannot be written: it is closed"),
+    "closed: input": ("convert - - <&-", "<stdin>: cannot be read: it is closed"),
+}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("case", SHELL_CASES)
+def test_a_stream_that_is_full_or_closed_is_one_line_and_exit_code_1(tmp_path, case):
+    arguments, message = SHELL_CASES[case]
+    (tmp_path / "a.jsonl").write_bytes(SENTENCE)
+    command = f"{shlex.join(PROGRAM)} {arguments}"
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"spansrl: error: {message}\n")

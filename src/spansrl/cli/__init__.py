@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 
 import click
@@ -54,7 +55,7 @@ def main() -> None:
     """Entry point; the exit code is 1 for an error that the input made, 2 for wrong usage, 130 after Ctrl-C.
 
     An error of ours stays visible as a traceback. A reader that goes away (`| head`) is worth no message;
-    click sees to that.
+    click sees to that. A full disk or a file that vanishes is not of our making, and one line too.
     """
     try:
         # Not standalone: click would turn Ctrl-C and end of file alike into "Aborted!" and exit code 1.
@@ -65,8 +66,22 @@ def main() -> None:
     except SpansrlError as error:
         click.echo(f"spansrl: error: {error}", err=True)
         code = 1
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else "cannot read or write: "
+        click.echo(f"spansrl: error: {where}{error.strerror or error}", err=True)
+        code = 1
     except click.Abort as abort:
         if isinstance(abort.__cause__, EOFError):
             raise
         code = 130
+    _let_go_of_stdout()
     sys.exit(code or 0)
+
+
+def _let_go_of_stdout() -> None:
+    """Throw away what standard output did not take: Python would try again at the end, and complain again."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -143,7 +143,7 @@ def _progress() -> Iterator[Progress]:
     if not sys.stderr.isatty():
         yield no_progress
         return
-    with ProgressBar(console=Console(stderr=True), transient=True) as bar:
+    with ProgressBar(console=Console(stderr=True, markup=False, emoji=False), transient=True) as bar:
         tasks = {}
 
         def report(what: str, done: int, total: int | None) -> None:
@@ -155,7 +155,8 @@ def _progress() -> Iterator[Progress]:
 
 
 def _show(audit: Audit, out: Path) -> None:
-    console = Console(width=_WIDTH, highlight=False)
+    # A path may hold what rich takes for markup, such as [red] or :smile:.
+    console = Console(width=_WIDTH, highlight=False, markup=False, emoji=False)
     console.print(_table(audit))
     for title, notes in (("Dropped", audit.dropped), ("Aligned", audit.repaired)):
         console.print(f"\n{title}:{_told(notes)}", soft_wrap=True)

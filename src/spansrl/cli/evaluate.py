@@ -19,7 +19,7 @@ from spansrl.evaluation import (
     score,
 )
 from spansrl.evaluation.breakdown import By
-from spansrl.formats import READABLE
+from spansrl.formats import READABLE, open_output
 from spansrl.formats.files import STANDARD_STREAM
 
 
@@ -82,7 +82,9 @@ def command(
     else:
         result = score(*files, match=match)
         data, text = result.to_dict(), official_report(result, confusion)
-    click.echo(json.dumps(data, ensure_ascii=False, indent=2) + "\n" if as_json else text, nl=False)
+    report = json.dumps(data, ensure_ascii=False, indent=2) + "\n" if as_json else text
+    with open_output(STANDARD_STREAM) as output:  # which says so where there is no standard output
+        output.write(report.encode())
 
 
 def _check_usage(

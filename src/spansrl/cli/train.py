@@ -136,7 +136,7 @@ def report_run(run: Run, out: Path, *, resume: bool) -> None:
     """Execute a run, with a bar on a terminal and plain lines elsewhere; Ctrl-C and SIGTERM save and stop."""
     from spansrl import runs
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, markup=False, emoji=False)
     on_terminal = sys.stderr.isatty() and not console.is_dumb_terminal
     display: _Display = _Bar(console) if on_terminal else _Lines()
     last: Event | None = None

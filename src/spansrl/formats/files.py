@@ -6,6 +6,7 @@ Reading yields lines one by one, so memory does not grow with the file. ``-`` is
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import io
 import lzma
@@ -17,7 +18,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, BinaryIO, NamedTuple, cast
+from typing import IO, Any, BinaryIO, NamedTuple, TextIO, cast
 
 from spansrl.errors import FormatError
 
@@ -89,13 +90,14 @@ def open_output(path: str | Path, *, stream: bool = False) -> Iterator[BinaryIO]
 
 @contextlib.contextmanager
 def _destination(path: str | Path, stream: bool) -> Iterator[BinaryIO]:
-    if str(path) == STANDARD_STREAM and stream:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
     if str(path) == STANDARD_STREAM:
-        with _held_back(sys.stdout.buffer) as output:
-            yield output
+        standard_output = _binary(sys.stdout)
+        if stream:
+            yield standard_output
+            standard_output.flush()
+        else:
+            with _held_back(standard_output) as output:
+                yield output
         return
     target = Path(os.path.realpath(path))
     is_device = target.exists() and not target.is_file() and not target.is_dir()
@@ -120,7 +122,7 @@ def _held_back(stream: BinaryIO) -> Iterator[BinaryIO]:
 def _replacing(target: Path) -> Iterator[BinaryIO]:
     """A temporary file beside `target` that takes its place in the end."""
     if target.is_dir():
-        raise IsADirectoryError(21, "Is a directory")
+        raise IsADirectoryError(errno.EISDIR, "Is a directory")
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         with temporary.open("xb") as stream:
@@ -171,8 +173,15 @@ def _raw(path: str | Path) -> Iterator[io.BufferedReader[Any]]:
         with Path(path).open("rb") as stream:
             yield stream
         return
-    buffered = io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer))
+    buffered = io.BufferedReader(cast(io.RawIOBase, _binary(sys.stdin)))
     try:
         yield buffered
     finally:
         buffered.detach()  # standard input is not ours to close
+
+
+def _binary(stream: TextIO | None) -> BinaryIO:
+    """The bytes below a standard stream, which is None where the shell closed it (``>&-``)."""
+    if stream is None:
+        raise OSError(errno.EBADF, "it is closed")
+    return stream.buffer
