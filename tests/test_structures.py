@@ -64,7 +64,7 @@ def test_values_cannot_be_changed():
     [
         ({"tokens": None}, "'tokens' must be a list of strings, found nothing"),
         ({"tokens": ["a", 1]}, "'tokens' must be a list of strings, found a list (['a', 1])"),
-        ({"pos": ["X"]}, "'pos' has 1 entries for 4 tokens"),
+        ({"pos": ["X"]}, "'pos' must have one entry a token, found 1 for 4 tokens"),
         ({"id": 7}, "'id' must be a string, found a number (7)"),
         ({"text": True}, "'text' must be a string, found a boolean (True)"),
         ({"offsets": [[0, 1]]}, "'offsets' must be a list of 4 pairs, one a token, found a list ([[0, 1]])"),
@@ -79,19 +79,25 @@ def test_values_cannot_be_changed():
         ({"props": {}}, "'props' must be a list, found an object ({})"),
         ({"props": [[]]}, "'props[0]' must be an object, found a list ([])"),
         ({"props": [{}]}, "'props[0].pred' must be an integer, found nothing"),
-        ({"props": [{"pred": 4}]}, "'props[0].pred' is 4, outside the sentence of 4 tokens"),
-        ({"props": [{"pred": -1}]}, "'props[0].pred' is -1, outside the sentence of 4 tokens"),
+        ({"props": [{"pred": 4}]}, "'props[0].pred' is 4, outside the sentence of 4 tokens; count from 0"),
+        ({"props": [{"pred": -1}]}, "'props[0].pred' is -1, outside the sentence of 4 tokens; count from 0"),
         (
             {"props": [{"pred": 0, "v": [[0]]}]},
             "'props[0].v[0]' must be a pair [start, end], found a list ([0])",
         ),
         (
             {"props": [{"pred": 0, "v": [[3, 5]]}]},
-            "'props[0].v[0]' covers tokens 3 to 5, which is no span of a sentence of 4 tokens",
+            "'props[0].v[0]' covers tokens 3 to 5, which is no span of a sentence of 4 tokens; "
+            "'end' is the token after the last, counted from 0",
         ),
         (
             {"props": [{"pred": 0, "args": [{"role": "A0", "start": 2, "end": 2}]}]},
-            "'props[0].args[0]' covers tokens 2 to 2, which is no span of a sentence of 4 tokens",
+            "'props[0].args[0]' covers tokens 2 to 2, which is no span of a sentence of 4 tokens; "
+            "'end' is the token after the last, counted from 0",
+        ),
+        (
+            {"props": [{"pred": 0, "args": [{"role": "V", "start": 0, "end": 1}]}]},
+            "'props[0].args[0].role' is 'V', which is no argument; give the verb's spans in 'v'",
         ),
         (
             {"props": [{"pred": 0, "args": [{"role": "", "start": 0, "end": 1}]}]},

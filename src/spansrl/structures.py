@@ -151,7 +151,7 @@ def _proposition(data: Any, where: str, size: int) -> Proposition:
     rest = dict(data)
     pred = _integer(rest.pop("pred", None), f"{where}.pred")
     if not 0 <= pred < size:
-        raise DataError(f"'{where}.pred' is {pred}, outside the sentence of {size} tokens")
+        raise DataError(f"'{where}.pred' is {pred}, outside the sentence of {_tokens(size)}; count from 0")
     args = rest.pop("args", [])
     if not isinstance(args, list):
         raise DataError(f"'{where}.args' must be a list, found {_kind(args)}")
@@ -175,6 +175,8 @@ def _argument(data: Any, where: str, size: int) -> Argument:
     role = rest.pop("role", None)
     if not isinstance(role, str) or not role.strip():
         raise DataError(f"'{where}.role' must be a non-empty string, found {_kind(role)}")
+    if role == "V":
+        raise DataError(f"'{where}.role' is 'V', which is no argument; give the verb's spans in 'v'")
     start, end = rest.pop("start", None), rest.pop("end", None)
     span = _span(_integer(start, f"{where}.start"), _integer(end, f"{where}.end"), where, size)
     prob = rest.pop("prob", None)
@@ -186,8 +188,8 @@ def _argument(data: Any, where: str, size: int) -> Argument:
 
 def _span(start: int, end: int, where: str, size: int) -> Span:
     if not 0 <= start < end <= size:
-        message = f"'{where}' covers tokens {start} to {end}, which is no span of a sentence of {size} tokens"
-        raise DataError(message)
+        found = f"'{where}' covers tokens {start} to {end}, which is no span of a sentence of {_tokens(size)}"
+        raise DataError(f"{found}; 'end' is the token after the last, counted from 0")
     return Span(start, end)
 
 
@@ -226,7 +228,7 @@ def _aligned(rest: Json, key: str, size: int) -> tuple[str, ...] | None:
         return None
     items = _strings(value, key)
     if len(items) != size:
-        raise DataError(f"'{key}' has {len(items)} entries for {size} tokens")
+        raise DataError(f"'{key}' must have one entry a token, found {len(items)} for {_tokens(size)}")
     return items
 
 
@@ -241,6 +243,10 @@ def _integer(value: Any, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise DataError(f"'{where}' must be an integer, found {_kind(value)}")
     return value
+
+
+def _tokens(size: int) -> str:
+    return f"{size} token{'s' * (size != 1)}"
 
 
 def _kind(value: Any) -> str:

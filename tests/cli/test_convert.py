@@ -140,7 +140,7 @@ def test_paths_that_cannot_be_used_are_named(convert, tmp_path):
     assert convert("no.props", "x.jsonl", cwd=tmp_path) == (
         1,
         "",
-        "spansrl: error: no.props: cannot be read: No such file or directory\n",
+        "spansrl: error: no.props: cannot be read: No such file or directory; check the path\n",
     )
     assert convert("a.props", "no/x.jsonl", cwd=tmp_path) == (
         1,

@@ -194,7 +194,7 @@ def test_an_archive_cut_short_is_one_line_and_exit_code_1(work):
 def test_bytes_that_are_not_utf8_are_one_line_and_exit_code_1(work):
     place = "ewt/UD_English-EWT/not-to-release/sources/email/mail01.xml.conllu"
     (work / place).write_bytes(b"# text = na\xefve\n")
-    message = f"{place}:1: byte 0xef at place 12 is not UTF-8; convert the file to UTF-8"
+    message = f"{place}:1: byte 0xef at place 12 is not UTF-8; convert the file, e.g. with iconv"
     assert ewt(work) == (1, "", f"spansrl: error: {message}\n")
     assert not (work / "out").exists()
 

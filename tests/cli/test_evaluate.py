@@ -169,7 +169,7 @@ def test_too_few_sentences_are_one_line_and_exit_code_1(run: Run) -> None:
 def test_a_missing_file_is_one_line_and_exit_code_1(run: Run) -> None:
     code, out, err = run("gold.props", "none.props")
     assert (code, out) == (1, "")
-    assert err == "spansrl: error: none.props: cannot be read: No such file or directory\n"
+    assert err == "spansrl: error: none.props: cannot be read: No such file or directory; check the path\n"
 
 
 @pytest.mark.parametrize(

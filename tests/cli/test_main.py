@@ -160,7 +160,7 @@ SHELL_CASES = {
     ),
     "closed: evaluate": ("evaluate a.jsonl a.jsonl >&-", "<stdout>: cannot be written: it is closed"),
     "closed: convert": ("convert a.jsonl - >&-", "<stdout>: cannot be written: it is closed"),
-    "closed: input": ("convert - - <&-", "<stdin>: cannot be read: it is closed"),
+    "closed: input": ("convert - - <&-", "<stdin>: cannot be read: it is closed; give a file or a pipe"),
 }
 
 

@@ -68,9 +68,11 @@ def test_layers_are_pasted_together(layers, tmp_path):
 
 
 def test_compressed_layers_give_the_same(layers, tmp_path):
-    expected, _ = built(layers, out=tmp_path / "a")
+    expected, audit = built(layers, out=tmp_path / "a")
     compress_all(layers)
-    assert built(layers, out=tmp_path / "b")[0] == expected
+    found, audit_of_compressed = built(layers, out=tmp_path / "b")
+    assert found == expected
+    assert audit_of_compressed.to_dict() == audit.to_dict()
 
 
 def test_an_archive_of_the_release_gives_the_same(layers, tmp_path, pack):

@@ -54,12 +54,14 @@ def test_directories_say_the_split(source, tmp_path):
 
 
 def test_compressed_files_and_archives_give_the_same(source, tmp_path, pack):
-    expected = built(source, out=tmp_path / "a")[0]
+    expected, audit = built(source, out=tmp_path / "a")
     assert built(pack(source, tmp_path / "all.tar.xz"), out=tmp_path / "b")[0] == expected
     for path in list(source.rglob("*_gold_conll")):
         path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
         path.unlink()
-    assert built(source, out=tmp_path / "c")[0] == expected
+    found, audit_of_compressed = built(source, out=tmp_path / "c")
+    assert found == expected
+    assert audit_of_compressed.sources == audit.sources
 
 
 def test_the_official_test_set_wins_over_the_larger_one(source, tmp_path):

@@ -73,7 +73,10 @@ def test_lines_come_from_plain_and_compressed_bytes_with_any_line_end():
 def test_bytes_that_are_not_utf8_are_named_with_their_line():
     with pytest.raises(FormatError) as caught:
         list(lines_of(b"fine\nna\xefve\n", "f.conllu"))
-    assert str(caught.value) == "f.conllu:2: byte 0xef at place 3 is not UTF-8; convert the file to UTF-8"
+    assert (
+        str(caught.value)
+        == "f.conllu:2: byte 0xef at place 3 is not UTF-8; convert the file, e.g. with iconv"
+    )
 
 
 def test_compressed_bytes_that_were_cut_short_are_refused():

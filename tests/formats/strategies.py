@@ -105,7 +105,7 @@ extras = st.dictionaries(
 @st.composite
 def any_propositions(draw: st.DrawFn, size: int) -> Proposition:
     def argument() -> Argument:
-        role = draw(st.text(min_size=1, max_size=5).filter(str.strip))
+        role = draw(st.text(min_size=1, max_size=5).filter(lambda role: role.strip() and role != "V"))
         return Argument(role, draw(spans(size)), draw(st.none() | st.floats(0, 1)), draw(extras))
 
     return Proposition(

@@ -2,6 +2,7 @@ import gzip
 import io
 import lzma
 import os
+import resource
 import stat
 import sys
 import tracemalloc
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from spansrl.errors import FormatError
-from spansrl.formats.files import open_output, plain_name, read_lines
+from spansrl.formats.files import open_output, open_outputs, plain_name, read_lines
 
 
 def texts(path):
@@ -80,8 +81,8 @@ def test_a_name_that_promises_compression_must_keep_it(raw, tmp_path):
 
 def test_missing_paths_and_directories_are_refused(tmp_path):
     missing = tmp_path / "missing.txt"
-    assert error_of(missing) == f"{missing}: cannot be read: No such file or directory"
-    assert error_of(tmp_path) == f"{tmp_path}: cannot be read: Is a directory"
+    assert error_of(missing) == f"{missing}: cannot be read: No such file or directory; check the path"
+    assert error_of(tmp_path) == f"{tmp_path}: cannot be read: Is a directory; check the path"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -89,7 +90,7 @@ def test_a_file_that_may_not_be_read_is_refused(tmp_path):
     path = tmp_path / "secret"
     path.write_text("x")
     path.chmod(0)
-    assert error_of(path) == f"{path}: cannot be read: Permission denied"
+    assert error_of(path) == f"{path}: cannot be read: Permission denied; check the path"
 
 
 def test_standard_input_may_be_compressed_and_stays_open(monkeypatch):
@@ -171,6 +172,26 @@ def test_a_full_disk_is_said():
     with pytest.raises(FormatError) as caught, open_output("/dev/full") as output:
         output.write(b"x")
     assert str(caught.value) == "/dev/full: cannot be written: No space left on device"
+
+
+def test_of_files_that_belong_together_none_appears_before_all_are_written(tmp_path):
+    with open_outputs(tmp_path, ["a", "b"]) as (a, b):
+        a.write(b"one")
+        b.write(b"two")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"one", "b": b"two"}
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        with pytest.raises(FormatError) as caught, open_outputs(tmp_path, ["a", "b"]) as outputs:
+            outputs[0].write(b"x" * 1000)  # stays in the buffer until the file is closed
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert str(caught.value) == f"{tmp_path}: cannot be written: File too large"
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"one", "b": b"two"}
+
+
+def test_a_name_without_a_letter_is_refused():
+    assert error_of("") == "'': the name is empty; give a file, or - for standard input"
 
 
 @pytest.mark.parametrize(

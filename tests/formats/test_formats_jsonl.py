@@ -84,15 +84,20 @@ def test_blank_lines_are_skipped_and_lines_still_counted():
         ('{"tokens": [], "x": 1e999}', "the number 1e999 is too large"),
         (
             '{"tokens": ["a"], "props": [{"pred": 1}]}',
-            "'props[0].pred' is 1, outside the sentence of 1 tokens",
+            "'props[0].pred' is 1, outside the sentence of 1 token; count from 0",
         ),
         (
             '{"tokens": ["a"], "props": [{"pred": 0, "args": [{"role": "A0", "start": 0, "end": 2}]}]}',
-            "'props[0].args[0]' covers tokens 0 to 2, which is no span of a sentence of 1 tokens",
+            "'props[0].args[0]' covers tokens 0 to 2, which is no span of a sentence of 1 token; "
+            "'end' is the token after the last, counted from 0",
         ),
         (
             '{"tokens": ["a"], "props": [{"pred": 0, "args": [{"role": " ", "start": 0, "end": 1}]}]}',
             "'props[0].args[0].role' must be a non-empty string, found a string (' ')",
+        ),
+        (
+            '{"tokens": ["a"], "props": [{"pred": 0, "args": [{"role": "V", "start": 0, "end": 1}]}]}',
+            "'props[0].args[0].role' is 'V', which is no argument; give the verb's spans in 'v'",
         ),
         ('{"tokens": [], "x": ' + "[" * 100_000 + "]" * 100_000 + "}", "JSON nested too deeply"),
         ('{"tokens": [], "x": ' + "1" * 5000 + "}", "no valid JSON: Exceeds the limit (4300 digits)"),
@@ -100,6 +105,11 @@ def test_blank_lines_are_skipped_and_lines_still_counted():
 )
 def test_a_wrong_line_is_refused_with_its_number(text, message):
     assert error_of('{"tokens": []}\n' + text).startswith(f"some.jsonl:2: {message}")
+
+
+def test_a_piece_of_a_verb_that_is_nowhere_is_an_argument():
+    prop = Proposition(0, (Argument("C-V", Span(0, 1)),), v=())
+    assert Sentence.from_dict(Sentence(("a",), (prop,)).to_dict()).props == (prop,)
 
 
 @pytest.mark.parametrize("prob", [float("nan"), float("inf"), object()])
@@ -158,7 +168,7 @@ def without(data, path):
 
 
 # Only comparisons of a number with a length are beyond a schema; these values stay clear of them.
-VALUES = [None, True, -1, 0.5, "", "x", " ", [], {}, [[]], [[0]], [["x", "y"]], [[-1, 1]], [None]]
+VALUES = [None, True, -1, 0.5, "", "x", "V", " ", [], {}, [[]], [[0]], [["x", "y"]], [[-1, 1]], [None]]
 ALIGNED = {("pos",), ("lemmas",), ("offsets",), ("tokens",)}
 
 

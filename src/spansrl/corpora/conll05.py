@@ -19,7 +19,15 @@ from typing import NamedTuple
 from spansrl.corpora.audit import DOCUMENT_KEY, Audit
 from spansrl.corpora.corpus import Corpus
 from spansrl.corpora.ptb import read_terminals
-from spansrl.corpora.sources import Progress, fingerprint, lines_of, member_path, no_progress, read_members
+from spansrl.corpora.sources import (
+    Progress,
+    decompressed,
+    fingerprint,
+    lines_of,
+    member_path,
+    no_progress,
+    read_members,
+)
 from spansrl.errors import DataError, FormatError
 from spansrl.formats.conll import Block, read_conll, split_blocks
 from spansrl.formats.detect import conll05_form
@@ -59,7 +67,7 @@ _BROWN_TREES = re.compile(r"(?:^|/)(ck0[1-3])\.(?:mrg|parse)(?:\.gz)?$", re.IGNO
 
 
 class Content(NamedTuple):
-    """A file's bytes, and its path for messages."""
+    """A file's bytes, decompressed, and its path for messages."""
 
     path: str
     data: bytes
@@ -123,12 +131,17 @@ def build_conll05(source: Path, trees: Sequence[Path] = (), *, progress: Progres
 
 def _collect_columns(source: Path, files: _Files) -> None:
     for name, data in read_members(source, str(source), _is_column_file, alone=True):
-        content = Content(member_path(source, name), data)
+        content = _content(source, name, data)
         if match := _LAYER.search(name):
             if match[1] in PARTS:
                 files.layers.setdefault(match[1], {})[match[2]] = content
         elif match := _MERGED.search(name):
             files.merged[_MERGED_SPLITS[re.sub("[_-]", ".", match[1])]] = content
+
+
+def _content(source: Path, name: str, data: bytes) -> Content:
+    path = member_path(source, name)
+    return Content(path, decompressed(data, path))
 
 
 def _is_column_file(name: str) -> bool:
@@ -141,7 +154,7 @@ def _collect_trees(source: Path, files: _Files) -> None:
         place = _tree_place(name)
         if place is not None:
             section, document = place
-            files.trees.setdefault(section, {})[document] = Content(member_path(source, name), data)
+            files.trees.setdefault(section, {})[document] = _content(source, name, data)
             found = True
     if not found:
         raise DataError(f"{source}: no trees; expected names like wsj/02/wsj_0200.mrg or brown/ck/ck01.mrg")

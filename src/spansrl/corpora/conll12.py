@@ -13,7 +13,15 @@ from pathlib import Path, PurePosixPath
 
 from spansrl.corpora.audit import Audit
 from spansrl.corpora.corpus import Corpus
-from spansrl.corpora.sources import Progress, lines_of, member_names, member_path, no_progress, read_members
+from spansrl.corpora.sources import (
+    Progress,
+    decompressed,
+    lines_of,
+    member_names,
+    member_path,
+    no_progress,
+    read_members,
+)
 from spansrl.errors import DataError
 from spansrl.formats.conll import read_conll
 from spansrl.formats.files import read_lines
@@ -125,8 +133,9 @@ def _sentences(
     digest = hashlib.sha256()
     members = read_members(source, str(source), split_of.__contains__)
     for done, (name, content) in enumerate(members, 1):
-        digest.update(f"{_document(name)}\0{hashlib.sha256(content).hexdigest()}\n".encode())
         path = member_path(source, name)
+        content = decompressed(content, path)
+        digest.update(f"{_document(name)}\0{hashlib.sha256(content).hexdigest()}\n".encode())
         for sent in read_conll(lines_of(content, path), LAYOUTS["conll12"], path):
             yield split_of[name], sent
         progress("reading documents", done, len(split_of))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from spansrl.corpora.audit import Audit
 from spansrl.errors import DataError
-from spansrl.formats.files import open_output
+from spansrl.formats.files import open_outputs
 from spansrl.formats.jsonl import jsonl_lines
 from spansrl.structures import Sentence
 
@@ -27,12 +27,10 @@ class Corpus:
 
 def write_corpus(corpus: Corpus, folder: Path) -> None:
     """Write ``SPLIT.jsonl`` for every split and ``audit.json``; after an error the folder is as it was."""
-    with _made(folder), ExitStack() as stack:
-        outputs = {
-            split: stack.enter_context(open_output(folder / f"{split}.jsonl"))
-            for split in corpus.audit.splits
-        }
-        account = stack.enter_context(open_output(folder / AUDIT_FILE))
+    splits = list(corpus.audit.splits)
+    names = [*(f"{split}.jsonl" for split in splits), AUDIT_FILE]
+    with _made(folder), open_outputs(folder, names) as (*split_outputs, account):
+        outputs = dict(zip(splits, split_outputs, strict=True))
         for split, sent in corpus.sentences:
             corpus.audit.count(split, sent)
             for line in jsonl_lines([sent]):

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from spansrl.errors import DataError, FormatError
-from spansrl.formats.files import Line
+from spansrl.formats.files import Line, decoded_lines
 
 # What is being done, how much of it is done, and how much there is, where that is known.
 Progress = Callable[[str, int, int | None], None]
@@ -83,7 +83,9 @@ def read_members(
             f"{shown}: not an archive, or damaged or cut short ({reason}); get it again"
         ) from error
     except OSError as error:
-        raise DataError(f"{error.filename or shown}: cannot be read: {error.strerror or error}") from error
+        raise DataError(
+            f"{error.filename or shown}: cannot be read: {error.strerror or error}; check the path"
+        ) from error
 
 
 def member_path(source: Path, name: str) -> str:
@@ -114,15 +116,20 @@ def fingerprint(members: Mapping[str, bytes]) -> str:
 
 def lines_of(content: bytes, path: str) -> Iterator[Line]:
     """The lines of a UTF-8 file that was read as bytes, compressed or not; a byte-order mark is accepted."""
-    content = _decompressed(content, path)
-    if content:
-        content = content.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n")
-        for number, raw in enumerate(content.split(b"\n"), 1):
-            try:
-                yield Line(number, raw.removesuffix(b"\r").decode("utf-8"))
-            except UnicodeDecodeError as error:
-                found = f"byte 0x{raw[error.start]:02x} at place {error.start + 1} is not UTF-8"
-                raise FormatError(f"{found}; convert the file to UTF-8", path=path, line=number) from None
+    return decoded_lines(io.BytesIO(decompressed(content, path)), path)
+
+
+def decompressed(content: bytes, path: str) -> bytes:
+    """The bytes of a file as they were before somebody compressed it."""
+    opener = _opener(content)
+    if opener is None:
+        return content
+    try:
+        return cast(IO[bytes], opener(io.BytesIO(content))).read()
+    except _DAMAGED as error:
+        raise FormatError(
+            f"the compressed data is damaged or cut short ({error}); get it again", path=path
+        ) from error
 
 
 @contextmanager
@@ -196,15 +203,3 @@ def _zip_members(archive: Path, wanted: Callable[[str], bool]) -> Iterator[tuple
 
 def _opener(head: bytes) -> Callable[[IO[bytes]], object] | None:
     return next((opener for magic, opener in _OPENERS.items() if head.startswith(magic)), None)
-
-
-def _decompressed(content: bytes, path: str) -> bytes:
-    opener = _opener(content)
-    if opener is None:
-        return content
-    try:
-        return cast(IO[bytes], opener(io.BytesIO(content))).read()
-    except _DAMAGED as error:
-        raise FormatError(
-            f"the compressed data is damaged or cut short ({error}); get it again", path=path
-        ) from error

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from spansrl.errors import DataError, FormatError
@@ -122,7 +122,7 @@ def _lines(sentences: Iterable[Sentence], format: str, losses: Losses, path: str
         return jsonl_lines(sentences, path)
     if format == "conll05":
         sentences = iter(sentences)
-        first = list(next(([sent] for sent in sentences), []))
+        first = list(islice(sentences, 1))
         return conll_lines(chain(first, sentences), _conll05_layout(first), losses, path)
     return conll_lines(sentences, LAYOUTS[format], losses, path)
 

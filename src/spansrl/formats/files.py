@@ -16,7 +16,7 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, BinaryIO, NamedTuple, TextIO, cast
 
@@ -51,23 +51,33 @@ def read_lines(path: str | Path) -> Iterator[Line]:
     Raises FormatError for a file that is missing, unreadable, damaged or not UTF-8.
     """
     where, number = shown_path(path), 0
+    if not str(path):
+        raise FormatError("the name is empty; give a file, or - for standard input", path=where)
     try:
         with _opened(path) as stream:
-            for number, raw in enumerate(stream, start=1):
-                try:
-                    text = raw.decode("utf-8")
-                except UnicodeDecodeError as error:
-                    found = f"byte 0x{raw[error.start]:02x} at place {error.start + 1} is not UTF-8"
-                    message = f"{found}; convert the file, e.g. with iconv"
-                    raise FormatError(message, path=where, line=number) from None
-                if number == 1:
-                    text = text.removeprefix("\ufeff")
-                yield Line(number, text.rstrip("\r\n"))
+            for line in decoded_lines(stream, where):
+                number = line.number
+                yield line
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         message = f"the compressed data is damaged or cut short ({error}); get the file again"
         raise FormatError(message, path=where, line=number + 1) from error
     except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror or error}", path=where) from error
+        advice = "give a file or a pipe" if str(path) == STANDARD_STREAM else "check the path"
+        raise FormatError(f"cannot be read: {error.strerror or error}; {advice}", path=where) from error
+
+
+def decoded_lines(raw_lines: Iterable[bytes], where: str) -> Iterator[Line]:
+    """The lines of a UTF-8 file from its bytes, without line ends and byte-order mark."""
+    for number, raw in enumerate(raw_lines, start=1):
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            found = f"byte 0x{raw[error.start]:02x} at place {error.start + 1} is not UTF-8"
+            message = f"{found}; convert the file, e.g. with iconv"
+            raise FormatError(message, path=where, line=number) from None
+        if number == 1:
+            text = text.removeprefix("\ufeff")
+        yield Line(number, text.rstrip("\r\n"))
 
 
 @contextlib.contextmanager
@@ -89,6 +99,17 @@ def open_output(path: str | Path, *, stream: bool = False) -> Iterator[BinaryIO]
 
 
 @contextlib.contextmanager
+def open_outputs(folder: Path, names: Sequence[str]) -> Iterator[list[BinaryIO]]:
+    """Like `open_output` for files that belong together: none appears before all are written to the end."""
+    try:
+        with _replacing([Path(os.path.realpath(folder / name)) for name in names]) as outputs:
+            yield outputs
+    except OSError as error:
+        where = str(error.filename or folder)
+        raise FormatError(f"cannot be written: {error.strerror or error}", path=where) from error
+
+
+@contextlib.contextmanager
 def _destination(path: str | Path, stream: bool) -> Iterator[BinaryIO]:
     if str(path) == STANDARD_STREAM:
         standard_output = _binary(sys.stdout)
@@ -102,7 +123,7 @@ def _destination(path: str | Path, stream: bool) -> Iterator[BinaryIO]:
     target = Path(os.path.realpath(path))
     is_device = target.exists() and not target.is_file() and not target.is_dir()
     with (
-        target.open("wb") if is_device else _replacing(target) as target_stream,
+        target.open("wb") if is_device else _replacing_one(target) as target_stream,
         _compressed(target_stream, path) as output,
     ):
         yield output
@@ -119,17 +140,27 @@ def _held_back(stream: BinaryIO) -> Iterator[BinaryIO]:
 
 
 @contextlib.contextmanager
-def _replacing(target: Path) -> Iterator[BinaryIO]:
-    """A temporary file beside `target` that takes its place in the end."""
-    if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "Is a directory")
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+def _replacing_one(target: Path) -> Iterator[BinaryIO]:
+    with _replacing([target]) as (stream,):
+        yield stream
+
+
+@contextlib.contextmanager
+def _replacing(targets: Sequence[Path]) -> Iterator[list[BinaryIO]]:
+    """Temporary files beside the targets that take their places in the end, when all are closed."""
+    for target in targets:
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "Is a directory", str(target))
+    temporaries = [target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp") for target in targets]
     try:
-        with temporary.open("xb") as stream:
-            yield stream
-        temporary.replace(target)
+        with contextlib.ExitStack() as stack:
+            # Closing is the last chance of a full disk to show itself.
+            yield [stack.enter_context(temporary.open("xb")) for temporary in temporaries]
+        for temporary, target in zip(temporaries, targets, strict=True):
+            temporary.replace(target)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        for temporary in temporaries:
+            temporary.unlink(missing_ok=True)
         raise
 
 
