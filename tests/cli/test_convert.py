@@ -180,7 +180,7 @@ def test_the_command_works_as_a_program_of_its_own():
     assert (done.returncode, done.stdout) == (1, b"")
     assert done.stderr.decode() == (
         "spansrl: error: <stdin>:4: the predicate 'x' has no column of arguments: "
-        "0 columns for 1 row with a LEMMA\n"
+        "0 columns for 1 row with a LEMMA; add it, or write '-' for the predicate\n"
     )
     done = subprocess.run(command, input=PROPS.encode(), capture_output=True, check=False)
     assert (done.returncode, done.stdout.decode(), done.stderr) == (0, JSON, b"")

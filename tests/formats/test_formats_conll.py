@@ -161,11 +161,18 @@ def test_white_space_other_than_spaces_and_tabs_belongs_to_the_word():
             "some.file:1: '(*)' is no bracket cell; write it like '(A0*', '*', '*)' or '(A0*)'"
             " (in the column of 'keep')",
         ),
-        ("-\t*\nkeep\t(V*)\t*\n-\t*\n", "some.file:2: 3 columns where the sentence's other lines have 2"),
-        ("-\t*\nkeep\n-\t*\n", "some.file:2: 1 column where the sentence's other lines have 2"),
+        (
+            "-\t*\nkeep\t(V*)\t*\n-\t*\n",
+            "some.file:2: 3 columns where the sentence's other lines have 2; give all the same",
+        ),
+        (
+            "-\t*\nkeep\n-\t*\n",
+            "some.file:2: 1 column where the sentence's other lines have 2; give all the same",
+        ),
         (
             "keep\t(V*)\nhold\t*\n",
-            "some.file:2: the predicate 'hold' has no column of arguments: 1 column for 2 rows with a LEMMA",
+            "some.file:2: the predicate 'hold' has no column of arguments: 1 column for 2 rows with a LEMMA; "
+            "add it, or write '-' for the predicate",
         ),
         (
             "keep\t(V*)\t*\n-\t*\t*\n",
@@ -348,6 +355,44 @@ def test_extra_keys_that_are_not_a_cell_a_token_are_not_taken_for_a_column():
     text, losses = write([Sentence(("a",), extra={"parse": "(S a)", "ner": ["*", "*"]})], "conll05-test")
     assert text == "a\t-\t*\t*\t-\n\n"
     assert losses.fields == {"parse": 1, "ner": 1}
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"pos": ("-", "-")}, "pos"),
+        ({"lemmas": ("-", "-")}, "lemmas"),
+        ({"extra": {"document": "-"}}, "document"),
+        ({"extra": {"ner": ["*", "*"]}}, "ner"),
+        ({"extra": {"form": "poem"}}, "form"),
+        ({"extra": {"form": ["test"]}}, "form"),
+        ({"extra": {"brackets": ["*", "*"]}}, "brackets"),
+    ],
+)
+def test_values_that_a_file_has_for_nothing_do_not_come_back_and_are_named(change, field):
+    text, losses = write([Sentence(("a", "b"), **change)], "conll12")
+    assert losses.fields == {field: 1}
+    (found,) = read(text, "conll12")
+    assert (found.pos, found.lemmas, found.extra) == (None, None, {"part": "0"})
+
+
+@pytest.mark.parametrize("form", ["test", "words"])
+def test_the_form_that_a_file_was_in_is_no_loss(form):
+    _, losses = write([Sentence(("_",), extra={"form": form})])
+    assert not losses
+
+
+@pytest.mark.parametrize("sense", ["01", "_"])
+def test_a_sense_that_comes_back_with_the_lemma_is_counted(sense):
+    text, losses = write([Sentence(("x",), (Proposition(0, lemma="keep", sense=sense),))], "conll05-train")
+    assert losses.items == {"senses without a lemma, which come back with that of the predicate": 1}
+    assert read(text, "conll05-train")[0].props[0].sense == f"keep.{sense}"
+
+
+def test_a_sense_that_is_a_dash_is_written_as_none_and_counted():
+    text, losses = write([Sentence(("x",), (Proposition(0, lemma="keep", sense="-"),))], "conll05-train")
+    assert losses.items == {"names of predicates that are '-'": 1}
+    assert read(text, "conll05-train")[0].props[0].sense is None
 
 
 @pytest.mark.parametrize(

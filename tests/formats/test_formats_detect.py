@@ -87,6 +87,20 @@ def test_content_of_no_format_is_refused_with_a_list_of_them(tmp_path):
     )
 
 
+@pytest.mark.parametrize(("content", "found"), [('["a"]', "a list (['a'])"), ('"a b"', "a string ('a b')")])
+def test_json_that_is_no_object_is_refused_as_json(content, found, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text(f"{content}\n{content}\n")
+    with pytest.raises(FormatError) as caught:
+        list(read_sentences(path))
+    assert str(caught.value) == f"{path}:1: expected a JSON object for a sentence, found {found}"
+
+
+@pytest.mark.parametrize("word", ["[", '"', "[x]", '"x"'])
+def test_a_word_that_begins_like_json_is_still_a_word(word):
+    assert guess(f"{word}\t-\t(A0*)\nkeep\tkeep\t(V*)") == "conll05-words"
+
+
 @pytest.mark.parametrize("content", ["", "\n", "\ufeff", " \r\n\n"])
 @pytest.mark.parametrize("format", [None, *READABLE])
 def test_an_empty_file_has_no_sentences_in_any_format(content, format, tmp_path):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn, TypeGuard
 
 from spansrl.errors import DataError, FormatError
 from spansrl.formats.files import Line
-from spansrl.formats.layouts import FORM_KEY, NOTHING, UNNAMED, Column, Kind, Layout
+from spansrl.formats.layouts import CONLL05_FORMS, FORM_KEY, NOTHING, UNNAMED, Column, Kind, Layout
 from spansrl.formats.losses import Losses
 from spansrl.structures import Argument, Proposition, Sentence, Span
 from spansrl.tags import (
@@ -37,6 +37,7 @@ BRACKETS_KEY = (
 
 _CELLS = re.compile(r"[^ \t]+")
 _UNWRITABLE = re.compile(r"[ \t\r\n\ufeff\ud800-\udfff]")
+_FORMS = [layout.form for layout in CONLL05_FORMS.values()]
 _MARKER_LINES = ("#begin document", "#end document")
 
 
@@ -107,7 +108,7 @@ class _BlockReader:
         extra: dict[str, Any] = {}
         for column, cells in zip(self.layout.columns, fixed, strict=True):
             if column.kind is Kind.CELLS:
-                if any(cell != column.empty for cell in cells):
+                if _says_anything(cells, column):
                     extra[column.key] = list(cells)
             elif column.kind is Kind.CONSTANT:
                 constants.append(self._constant(column, cells))
@@ -150,7 +151,7 @@ class _BlockReader:
         usual = wanted if wanted in widths else widths.most_common(1)[0][0]
         place = next(place for place, row in enumerate(rows) if len(row) != usual)
         found = _count(len(rows[place]), "column")
-        self._fail(f"{found} where the sentence's other lines have {usual}", place)
+        self._fail(f"{found} where the sentence's other lines have {usual}; give all the same", place)
 
     def _check_column_count(self) -> None:
         layout, wanted = self.layout, len(self.preds)
@@ -163,7 +164,7 @@ class _BlockReader:
             self._fail(f"{columns} of arguments for {predicates}; is this {layout.name} ({layout})?", 0)
         place = self.preds[given]
         found = f"the predicate '{self._predicate_name(place)}' has no column of arguments"
-        self._fail(f"{found}: {columns} for {predicates}", place)
+        self._fail(f"{found}: {columns} for {predicates}; add it, or write '-' for the predicate", place)
 
     def _predicate_name(self, place: int) -> str:
         return self.block.rows[place][self.layout.predicate_place]
@@ -287,9 +288,8 @@ class _SentenceWriter:
         found: dict[int, Proposition] = {}
         for prop in self.sent.props:
             if not 0 <= prop.pred < len(self.sent):
-                raise DataError(
-                    f"the predicate {prop.pred} is outside the sentence of {len(self.sent)} tokens"
-                )
+                size = _count(len(self.sent), "token")
+                raise DataError(f"the predicate {prop.pred} is outside the sentence of {size}")
             if prop.pred in found:
                 self.losses.items["second propositions of one token, left out"] += 1
             else:
@@ -313,7 +313,7 @@ class _SentenceWriter:
                 return self._senses(props)
             case Kind.CELLS:
                 cells = sent.extra.get(column.key)
-                if not _is_strings(cells, size):
+                if not _is_strings(cells, size) or not _says_anything(cells, column):
                     return [column.empty] * size
                 self.held.add(column.key)
                 return [self._clean(cell) for cell in cells]
@@ -322,7 +322,8 @@ class _SentenceWriter:
         value = self.sent.extra.get(column.key)
         if not isinstance(value, str):
             return column.empty
-        self.held.add(column.key)
+        if value != NOTHING:
+            self.held.add(column.key)
         return self._clean(value)
 
     def _lemmas(self, props: list[Proposition]) -> list[str]:
@@ -354,11 +355,14 @@ class _SentenceWriter:
         lemma_place, sense_place = self.layout.find(Kind.LEMMA), self.layout.find(Kind.SENSE)
         if self.layout.whole_sense or lemma_place is None or sense_place is None:
             return
-        for pred in (prop.pred for prop in props):
-            lemma, sense = before[lemma_place][pred], before[sense_place][pred]
+        no_lemma = UNNAMED if self.layout.predicate is Kind.LEMMA else NOTHING
+        for prop in props:
+            lemma, sense = before[lemma_place][prop.pred], before[sense_place][prop.pred]
             stem, _, number = sense.rpartition(".")
             if stem == lemma != UNNAMED and number not in ("", NOTHING, UNNAMED):
-                before[sense_place][pred] = number
+                before[sense_place][prop.pred] = number
+            elif prop.sense not in (None, NOTHING) and "." not in sense and lemma != no_lemma:
+                self.losses.items["senses without a lemma, which come back with that of the predicate"] += 1
 
     def _named(self, value: str | None, marks: bool) -> str:
         """A cell for a predicate's lemma or sense; where it marks the predicate it must not be '-'."""
@@ -366,7 +370,7 @@ class _SentenceWriter:
             return UNNAMED if marks else NOTHING
         if value == NOTHING:
             self.losses.items["names of predicates that are '-'"] += 1
-            return UNNAMED
+            return UNNAMED if marks else NOTHING
         return self._clean(value)
 
     def _argument_column(self, prop: Proposition) -> list[str]:
@@ -393,27 +397,27 @@ class _SentenceWriter:
         sent, layout = self.sent, self.layout
         lost = {
             "tokens": not layout.holds(Kind.TOKENS) and any(token != UNNAMED for token in sent.tokens),
-            "pos": not layout.holds(Kind.POS) and sent.pos is not None,
+            "pos": sent.pos is not None and not (layout.holds(Kind.POS) and _unless_empty(sent.pos)),
             "lemmas": sent.lemmas is not None and not self._holds_lemmas(props),
             "text": sent.text is not None,
             "offsets": sent.offsets is not None,
             "sense": not layout.holds(Kind.SENSE) and any(prop.sense is not None for prop in props),
             "prob": any(arg.prob is not None for prop in props for arg in prop.args),
         }
-        other_keys = _keys(sent, props) - self.held - {FORM_KEY, BRACKETS_KEY}
+        other_keys = _keys(sent, props) - self.held
         self.losses.fields.update([name for name, is_lost in lost.items() if is_lost] + sorted(other_keys))
 
     def _holds_lemmas(self, props: list[Proposition]) -> bool:
         lemmas = self.sent.lemmas or ()
         agree = all(prop.lemma in (None, lemmas[prop.pred]) for prop in props)
-        return agree and self.layout.predicate is not Kind.LEMMA
+        return agree and self.layout.predicate is not Kind.LEMMA and _unless_empty(lemmas) is not None
 
 
 def _keys(sent: Sentence, props: Iterable[Proposition]) -> set[str]:
-    """Every key that the wire format does not know itself."""
-    keys = set(sent.extra)
+    """Every key that the wire format does not know itself, but for those that our readers add."""
+    keys = {key for key, value in sent.extra.items() if key != FORM_KEY or value not in _FORMS}
     for prop in props:
-        keys.update(prop.extra)
+        keys.update(key for key in prop.extra if key != BRACKETS_KEY)
         for arg in prop.args:
             keys.update(arg.extra)
     return keys
@@ -458,6 +462,11 @@ def _brackets_of(prop: Proposition, size: int) -> list[str] | None:
 
 def _is_strings(value: object, size: int) -> TypeGuard[list[str]]:
     return isinstance(value, list) and len(value) == size and all(isinstance(item, str) for item in value)
+
+
+def _says_anything(cells: Sequence[str], column: Column) -> bool:
+    """Whether cells come back: the reader does not keep a column that is empty from top to bottom."""
+    return any(cell != column.empty for cell in cells)
 
 
 def _unless_empty(cells: tuple[str, ...] | None) -> tuple[str, ...] | None:

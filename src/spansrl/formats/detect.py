@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -39,7 +40,7 @@ def format_of_content(lines: Iterable[Line]) -> str | None:
     """The format that the first sentence is in."""
     lines = list(lines)
     first = next((line.text for line in lines if line.text.strip()), "")
-    if _JSON_OBJECT.match(first):
+    if _JSON_OBJECT.match(first) or _is_other_json(first):
         return "jsonl"
     if first.startswith("#begin document"):
         return "conll12"
@@ -52,6 +53,17 @@ def conll05_form(lines: Iterable[Line]) -> str:
     block = next(split_blocks(lines), None)
     form = None if block is None else _BY_FIXED_COLUMNS.get(_fixed_columns(block))
     return form if form is not None and form != "bio" else "conll05-train"
+
+
+def _is_other_json(text: str) -> bool:
+    """Whether this is a JSON list or string: no sentence, but the reader of JSON lines can say that best."""
+    if not text.lstrip().startswith(("[", '"')):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _format_of_block(block: Block) -> str | None:
