@@ -78,20 +78,33 @@ def test_of_two_gold_arguments_with_one_extent_the_last_exists() -> None:
     assert score([gold], [sentence(2, prop(1, ("A0", 0, 1)))]).overall == Counts(0, 1, 1)
 
 
-def test_two_predicted_arguments_of_one_extent_are_both_judged() -> None:
+def test_of_two_predicted_arguments_with_one_span_the_last_exists() -> None:
     gold = sentence(2, prop(1, ("A1", 0, 1)))
-    predicted = sentence(2, prop(1, ("A0", 0, 1), ("A1", 0, 1)))
-    # A0 holds A1 inside, so it is no plain piece and does not take A1's place in the confusion either.
+    assert score([gold], [sentence(2, prop(1, ("A0", 0, 1), ("A1", 0, 1)))]).overall == Counts(1, 0, 0)
+    assert score([gold], [sentence(2, prop(1, ("A1", 0, 1), ("A0", 0, 1)))]).overall == Counts(0, 1, 1)
+
+
+def test_two_predicted_arguments_that_come_to_share_their_ends_are_both_judged() -> None:
+    gold = sentence(4, prop(0, ("A1", 1, 4)))
+    predicted = sentence(4, prop(0, ("A1", 1, 4), ("A0", 1, 2), ("C-A0", 3, 4)))
     result = score([gold], [predicted])
-    assert result.overall == Counts(1, 1, 0)
-    assert result.confusion == {("A1", "A1"): 1, (NONE, "A0"): 1, ("V", "V"): 1}
+    assert result.roles["A0"] == Counts(0, 1, 0)
+    assert result.confusion == {("A1", NONE): 1, (NONE, "A1"): 1, (NONE, "A0"): 1, ("V", "V"): 1}
+
+
+def test_an_argument_that_covers_just_the_verb_hides_it_unless_brackets_nest_them_otherwise() -> None:
+    gold = sentence(1, prop(0))
+    hidden = Proposition(0, (Argument("A0", Span(0, 1)),))
+    assert score([gold], [sentence(1, hidden)]).roles == {"V": Counts(0, 0, 1), "A0": Counts(0, 1, 0)}
+    shown = Proposition(0, hidden.args, extra={"brackets": ["(A0(V*))"]})
+    assert score([gold], [sentence(1, shown)]).roles == {"V": Counts(1, 0, 0)}
 
 
 def test_a_continuation_goes_to_the_most_recent_argument_of_its_role() -> None:
     first, _, second = args_of("(A1*) (V*) (A1*) * (C-A1*)")
     assert first == Arg("A1", 0, 1, (Span(0, 1),))
     assert (second.role, second.start, second.end) == ("A1", 2, 5)
-    assert second.shape == {(2, 3), (4, 5)}
+    assert second.shape == ((2, 3), (4, 5))
 
 
 def test_a_continuation_of_a_reference_continues_the_reference() -> None:
@@ -102,12 +115,25 @@ def test_a_continuation_of_a_reference_continues_the_reference() -> None:
 
 def test_a_continuation_of_nothing_becomes_an_argument_that_others_continue() -> None:
     (arg,) = args_of("(C-A1*) * (C-A1*)")
-    assert arg == Arg("A1", 0, 3, (Span(0, 1), Span(2, 3)), frozenset({Span(0, 1), Span(2, 3)}))
+    assert arg == Arg("A1", 0, 3, (Span(0, 1), Span(2, 3)), (Span(0, 1), Span(2, 3)))
 
 
 def test_a_piece_inside_its_own_argument_moves_the_end_back() -> None:
     (arg,) = args_of("(A1* (C-A1*) *)")
     assert (arg.start, arg.end) == (0, 2)
+    assert arg.shape == ((1, 2), (1, 2))
+
+
+def test_a_phrase_whose_span_an_inner_one_has_is_not_there_to_be_continued() -> None:
+    inner, piece = args_of("(A0(A1*)) * (C-A0*)")
+    assert inner == Arg("A1", 0, 1, (Span(0, 1),))
+    assert piece == Arg("A0", 2, 3, (Span(2, 3),))
+
+
+def test_a_phrase_that_is_continued_ends_later_also_for_the_one_around_it() -> None:
+    outer, inner = args_of("(A1* (A0*) *) * (C-A0*)")
+    assert (outer.end, outer.shape) == (3, ((1, 5),))
+    assert (inner.end, inner.shape) == (5, ((1, 2), (4, 5)))
 
 
 def test_one_piece_never_matches_several_of_the_same_extent() -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from spansrl.evaluation import Counts, Score, official_report, open_for_scoring, score
+from spansrl.formats import read_sentences, write_sentences
 
 SCORER = Path(__file__).resolve().parents[2] / "shared" / "data" / "scorer"
 
@@ -219,6 +220,163 @@ Percentage of perfect props :   0.00
 """,
 )
 
+# Of equal spans the inner phrase alone exists, on both sides; no C-A0 continues the hidden A0.
+EQUAL_SPANS = Case(
+    gold=rows("""
+        do    (A0(V*))
+        -     (C-A0*)
+        -     (A1(A2*))
+    """),
+    predicted=rows("""
+        do    (V(A0*))
+        -     (A0*)
+        -     (A2*)
+    """),
+    report="""\
+Number of Sentences    :           1
+Number of Propositions :           1
+Percentage of perfect props :   0.00
+
+"""
+    + HEAD
+    + """\
+   Overall        2       1       0    66.67  100.00   80.00
+----------
+        A0        1       1       0    50.00  100.00   66.67
+        A2        1       0       0   100.00  100.00  100.00
+------------------------------------------------------------
+         V        0       0       1     0.00    0.00    0.00
+------------------------------------------------------------
+""",
+    added_by_confusion="""\
+--------------------------------------------------------------------
+              corr.  excess  missed    prec.    rec.      F1    lAcc
+ Unlabeled        2       0       0   100.00  100.00  100.00  100.00
+--------------------------------------------------------------------
+
+---- Confusion Matrix: (one row for each correct role, with the distribution of predictions)
+               -1    0    1    2 ~
+-1: -NONE-      0    0    0    0 ~
+ 0: A0          0    1    0    0 ~
+ 1: A2          0    0    1    0 ~
+ 2: V           0    1    0    0 ~
+""",
+)
+
+# A piece inside its own argument is predicted in vain, even as gold has it; in gold it counts as once there.
+OWN_PIECES = Case(
+    gold=rows("""
+        -     (A1*
+        do    (V*)
+        -     (C-A1*))
+
+        do    (V*)
+        -     (A1*
+        -     (C-A1*))
+    """),
+    predicted=rows("""
+        -     (A1*
+        do    (V*)
+        -     (C-A1*))
+
+        do    (V*)
+        -     (A1*
+        -     (AM-TMP*))
+    """),
+    report="""\
+Number of Sentences    :           2
+Number of Propositions :           2
+Percentage of perfect props :   0.00
+
+"""
+    + HEAD
+    + """\
+   Overall        1       2       1    33.33   50.00   40.00
+----------
+        A1        1       1       1    50.00   50.00   50.00
+    AM-TMP        0       1       0     0.00    0.00    0.00
+------------------------------------------------------------
+         V        2       0       0   100.00  100.00  100.00
+------------------------------------------------------------
+""",
+)
+
+# The A0 inside A1 ends with its C-A0, for A1 too: so the A1 of the first sentence are not the same.
+INNER_ENDS = Case(
+    gold=rows("""
+        -     (A1*
+        -     (A0*)
+        -     *)
+        do    (V*)
+        -     (C-A0*)
+
+        -     (A1*
+        -     (A0*)
+        -     *)
+        do    (V*)
+        -     (C-A0*)
+    """),
+    predicted=rows("""
+        -     (A1*
+        -     (A0*)
+        -     *)
+        do    (V*)
+        -     (A0*)
+
+        -     (A1*
+        -     (A0*)
+        -     *)
+        do    (V*)
+        -     (C-A0*)
+    """),
+    report="""\
+Number of Sentences    :           2
+Number of Propositions :           2
+Percentage of perfect props :  50.00
+
+"""
+    + HEAD
+    + """\
+   Overall        2       3       2    40.00   50.00   44.44
+----------
+        A0        1       2       1    33.33   50.00   40.00
+        A1        1       1       1    50.00   50.00   50.00
+------------------------------------------------------------
+         V        2       0       0   100.00  100.00  100.00
+------------------------------------------------------------
+""",
+)
+
+# Phrases closed by name, as in CoNLL-2004, are those closed without.
+CLOSED_BY_NAME = Case(
+    gold=rows("""
+        -     (A0(AM-LOC*AM-LOC)
+        -     *A0)
+        do    (V*V)
+    """),
+    predicted=rows("""
+        -     (A0(AM-LOC*)
+        -     *)
+        do    (V*)
+    """),
+    report="""\
+Number of Sentences    :           1
+Number of Propositions :           1
+Percentage of perfect props : 100.00
+
+"""
+    + HEAD
+    + """\
+   Overall        2       0       0   100.00  100.00  100.00
+----------
+        A0        1       0       0   100.00  100.00  100.00
+    AM-LOC        1       0       0   100.00  100.00  100.00
+------------------------------------------------------------
+         V        1       0       0   100.00  100.00  100.00
+------------------------------------------------------------
+""",
+)
+
 NOTHING = Case(
     gold="-\n-\n\n",
     predicted="-\n-\n\n",
@@ -252,6 +410,10 @@ CASES = {
     "pieces": PIECES,
     "nesting": NESTING,
     "verbs": VERBS,
+    "equal spans": EQUAL_SPANS,
+    "own pieces": OWN_PIECES,
+    "inner ends": INNER_ENDS,
+    "closed by name": CLOSED_BY_NAME,
     "nothing": NOTHING,
 }
 
@@ -279,6 +441,16 @@ def test_confusion_adds_what_the_option_c_adds(name: str, tmp_path: Path) -> Non
     case = CASES[name]
     result = score_files(*written(tmp_path, case))
     assert official_report(result, confusion=True) == case.report + case.added_by_confusion.replace("~", "")
+
+
+@pytest.mark.parametrize("name", ["pieces", "nesting", "equal spans", "own pieces", "inner ends"])
+def test_json_lines_made_of_props_give_the_report_of_the_props(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    converted = []
+    for path in written(tmp_path, case):
+        converted.append(path.with_suffix(".jsonl"))
+        write_sentences(converted[-1], read_sentences(path))
+    assert official_report(score_files(*converted)) == case.report
 
 
 @pytest.mark.skipif(not SCORER.is_dir(), reason="the scorer's cases are not beside the repository")

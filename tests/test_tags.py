@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spansrl.structures import Argument, Span
+from spansrl.structures import Argument, Proposition, Span
 from spansrl.tags import (
     Phrase,
     TagError,
@@ -14,6 +14,7 @@ from spansrl.tags import (
     keep_nested,
     phrases_from_bio,
     phrases_from_column,
+    phrases_of,
     proposition_parts,
 )
 
@@ -71,6 +72,10 @@ def test_nested_phrases_come_outer_first_also_when_their_spans_are_equal():
     assert phrases_from_column(["(A0(A1*", "(A2*)", "*))"]) == [("A0", 0, 3), ("A1", 0, 3), ("A2", 1, 2)]
 
 
+def test_phrases_may_be_closed_by_name():
+    assert phrases_from_column(["(A0(A1*A1)", "(A2*)A0)"]) == [("A0", 0, 2), ("A1", 0, 1), ("A2", 1, 2)]
+
+
 @pytest.mark.parametrize(
     ("cells", "row", "message"),
     [
@@ -78,6 +83,8 @@ def test_nested_phrases_come_outer_first_also_when_their_spans_are_equal():
         (["*", "*)"], 1, "'*)' closes a phrase that was never opened; remove a ')'"),
         (["(*)"], 0, "'(*)' is no bracket cell; write it like '(A0*', '*', '*)' or '(A0*)'"),
         (["*", "A0"], 1, "'A0' is no bracket cell; write it like '(A0*', '*', '*)' or '(A0*)'"),
+        (["(A0*A1)"], 0, "'(A0*A1)' closes 'A1' where 'A0' is open; write ')'"),
+        (["\x0c*"], 0, r"'\x0c*' is no bracket cell; write it like '(A0*', '*', '*)' or '(A0*)'"),
         (["(A0*)("], 0, "'(A0*)(' is no bracket cell; write it like '(A0*', '*', '*)' or '(A0*)'"),
     ],
 )
@@ -129,6 +136,31 @@ def test_the_verb_comes_before_its_pieces_wherever_they_stand():
 
 def test_a_piece_without_a_verb_stays_an_argument():
     assert proposition_parts([Phrase("C-V", 0, 1)]) == ((), (Argument("C-V", Span(0, 1)),))
+
+
+@given(any_phrases())
+def test_phrases_come_back_from_the_parts_of_a_proposition(phrases):
+    phrases = in_column_order(keep_nested(phrase for phrase in phrases if phrase.role != "V")[0])
+    verb = Phrase("V", 0, SIZE)
+    v, args = proposition_parts([verb, *phrases])
+    assert phrases_of(Proposition(0, args, v=v)) == [verb, *phrases]
+
+
+@pytest.mark.parametrize(
+    ("brackets", "roles"),
+    [
+        (["(A0(V*))"], ["A0", "V"]),
+        (["(V(A0*))"], ["V", "A0"]),
+        (["(A1(V*))"], ["V", "A0"]),
+        (["(A0(V*)"], ["V", "A0"]),
+        ("(A0(V*))", ["V", "A0"]),
+        ([1], ["V", "A0"]),
+        (None, ["V", "A0"]),
+    ],
+)
+def test_brackets_say_how_equal_spans_nest_as_long_as_they_hold_the_same_phrases(brackets, roles):
+    prop = Proposition(0, (Argument("A0", Span(0, 1)),), extra={"brackets": brackets})
+    assert [phrase.role for phrase in phrases_of(prop)] == roles
 
 
 def test_a_second_verb_is_refused():

@@ -1,8 +1,9 @@
 """Labelled spans as bracket columns and as BIO tags, both ways: the only place that knows these notations.
 
 A bracket column has one cell a token: ``(A0*`` opens a phrase, ``*)`` closes one, ``(A0(A1*))`` nests two
-over one token, ``*`` does neither. BIO has ``B-A0``, ``I-A0`` and ``O``; its phrases cannot overlap. Phrases
-are half-open and come in the official scorer's order: start ascending, end descending, outer first.
+over one token, ``*`` does neither; ``*A0)``, the spelling of CoNLL-2004, is read but not written. BIO has
+``B-A0``, ``I-A0`` and ``O``; its phrases cannot overlap. Phrases are half-open and come in the official
+scorer's order: start ascending, end descending, outer first.
 
     >>> phrases_from_column(["(A0*", "*)", "(V*)"])
     [Phrase(role='A0', start=0, end=2), Phrase(role='V', start=2, end=3)]
@@ -16,12 +17,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from spansrl.errors import DataError
-from spansrl.structures import Argument, Span
+from spansrl.structures import Argument, Proposition, Span
 
 VERB = "V"
 VERB_PIECE = "C-V"
+BRACKETS_KEY = "brackets"  # of Proposition.extra: its column, where V shares its span with another phrase
 
-_CELL = re.compile(r"((?:\([^\s()*]+)*)\*(\)*)")
+_CELL = re.compile(r"((?:\([^\s()*]+)*)\*((?:[^\s()*]*\))*)")
 _ROLE = re.compile(r"[^\s()*]+")
 _CORE = re.compile(r"A(?:RG)?[0-5]")
 
@@ -53,17 +55,20 @@ def phrases_from_column(cells: Sequence[str]) -> list[Phrase]:
             continue
         parts = _cell_parts(cell)
         if parts is None:
-            raise TagError(f"'{cell}' is no bracket cell; write it like '(A0*', '*', '*)' or '(A0*)'", row)
+            raise TagError(f"{cell!r} is no bracket cell; write it like '(A0*', '*', '*)' or '(A0*)'", row)
         opened, closed = parts
         for role in opened:
             still_open.append(len(roles))
             roles.append(role)
             starts.append(row)
             ends.append(row)
-        if closed > len(still_open):
-            raise TagError(f"'{cell}' closes a phrase that was never opened; remove a ')'", row)
-        for _ in range(closed):
-            ends[still_open.pop()] = row + 1
+        if len(closed) > len(still_open):
+            raise TagError(f"{cell!r} closes a phrase that was never opened; remove a ')'", row)
+        for role in closed:
+            place = still_open.pop()
+            if role and role != roles[place]:
+                raise TagError(f"{cell!r} closes '{role}' where '{roles[place]}' is open; write ')'", row)
+            ends[place] = row + 1
     if still_open:
         place = still_open[-1]
         message = f"'({roles[place]}*' is still open when the sentence ends; add the closing ')'"
@@ -171,28 +176,61 @@ def proposition_parts(phrases: Iterable[Phrase]) -> tuple[tuple[Span, ...], tupl
     return (*verb, *pieces), tuple(args)
 
 
+def phrases_of(prop: Proposition) -> list[Phrase]:
+    """One predicate's phrases in column order, put together again from what `proposition_parts` took apart.
+
+    Of equal spans V is the outer one, unless the proposition came with a column (`BRACKETS_KEY`) that nests
+    them otherwise; a column that no longer holds the same phrases is ignored.
+    """
+    verb = [Phrase(VERB_PIECE if k else VERB, *span) for k, span in enumerate(prop.verb_spans)]
+    phrases = in_column_order(verb + [Phrase(arg.role, *arg.span) for arg in prop.args])
+    nested = _phrases_of_brackets(prop.extra.get(BRACKETS_KEY))
+    return nested if nested and sorted(nested) == sorted(phrases) else phrases
+
+
+def is_bracket_cell(cell: str) -> bool:
+    """Whether this could be a cell of a bracket column."""
+    return _cell_parts(cell) is not None
+
+
 def shown(phrase: Phrase) -> str:
     """A phrase in words, for a message."""
     return f"'{phrase.role}' over tokens {phrase.start} to {phrase.end}"
 
 
 @lru_cache(maxsize=4096)  # a corpus has few different cells
-def _cell_parts(cell: str) -> tuple[tuple[str, ...], int] | None:
-    """The roles that a cell opens and the number of phrases that it closes; None if it is no bracket cell."""
+def _cell_parts(cell: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """The roles that a cell opens and those that it closes, '' for a plain ')'; None for another cell."""
     match = _CELL.fullmatch(cell)
-    return None if match is None else (tuple(match[1].split("(")[1:]), len(match[2]))
+    return None if match is None else (tuple(match[1].split("(")[1:]), tuple(match[2].split(")")[:-1]))
+
+
+def _phrases_of_brackets(cells: object) -> list[Phrase]:
+    """The phrases of a column that may be anything, since JSON may hold anything there."""
+    if not isinstance(cells, list) or not all(isinstance(cell, str) for cell in cells):
+        return []
+    try:
+        return phrases_from_column(cells)
+    except TagError:
+        return []
 
 
 def _keep(
     phrases: Iterable[Phrase], clash: Callable[[Phrase, Phrase], bool]
 ) -> tuple[list[Phrase], list[Phrase]]:
-    """V goes first, since it says where the predicate is; then left before right, outer before inner."""
-    kept: list[Phrase] = []
-    dropped: list[Phrase] = []
-    for phrase in sorted(in_column_order(phrases), key=lambda phrase: phrase.role not in (VERB, VERB_PIECE)):
-        clashes = any(clash(other, phrase) for other in kept)
-        (dropped if clashes else kept).append(phrase)
-    return kept, dropped
+    """V chooses first, since it says where the predicate is; then left before right, outer before inner.
+
+    Both lists are in column order.
+    """
+    ordered = in_column_order(phrases)
+    kept: set[int] = set()
+    for place in sorted(range(len(ordered)), key=lambda place: ordered[place].role not in (VERB, VERB_PIECE)):
+        if not any(clash(ordered[other], ordered[place]) for other in kept):
+            kept.add(place)
+    return (
+        [phrase for place, phrase in enumerate(ordered) if place in kept],
+        [phrase for place, phrase in enumerate(ordered) if place not in kept],
+    )
 
 
 def _check_writable(phrase: Phrase, size: int) -> None:

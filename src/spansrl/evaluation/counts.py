@@ -256,18 +256,24 @@ def pair(gold: Sequence[Arg], predicted: Sequence[Arg], *, same_role: bool = Tru
 
     Gold is looked up by (start, end): of two gold arguments that share both only the last exists. Each is
     matched once; a predicted one that finds no partner is excess, even if another has the same extent.
+    Pieces are compared as sets, but a predicted argument in which one stands twice matches nothing.
     """
     open_gold = {(arg.start, arg.end): arg for arg in gold}
     matched, excess = [], []
     for arg in predicted:
         extent = (arg.start, arg.end)
         partner = open_gold.get(extent)
-        if partner is None or (same_role and partner.role != arg.role) or partner.shape != arg.shape:
+        if partner is None or (same_role and partner.role != arg.role) or not _same_shape(partner, arg):
             excess.append(arg)
         else:
             matched.append((partner, arg))
             del open_gold[extent]
     return Pairing(matched, excess, list(open_gold.values()))
+
+
+def _same_shape(gold: Arg, predicted: Arg) -> bool:
+    pieces = set(predicted.shape)
+    return len(pieces) == len(predicted.shape) and pieces == set(gold.shape)
 
 
 def percent(part: int, whole: int) -> float:

@@ -1,17 +1,19 @@
 """What is scored: the arguments of each predicate of a sentence, with the pieces of split arguments joined.
 
 Files and `Sentence`s differ in how they hold a proposition; here they become the same thing, a `Frame`, built
-by the rules of the CoNLL-2005 scorer: `C-X` continues the most recent X, and without one it is an X itself.
+by the rules of the CoNLL-2005 scorer: `C-X` continues the most recent X, and without one it is an X itself;
+of phrases with equal spans only the innermost exists.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from spansrl.errors import DataError
-from spansrl.structures import Proposition, Sentence, Span
-from spansrl.tags import VERB, VERB_PIECE, Phrase, in_column_order
+from spansrl.structures import Sentence, Span
+from spansrl.tags import Phrase, phrases_of
 
 _CONTINUATION = "C-"
 
@@ -20,15 +22,16 @@ class Arg(NamedTuple):
     """An argument as the scorer sees it.
 
     `spans` are its pieces and `end` is the last one's. `shape` is what has to agree beside role, start and
-    end: empty for one plain piece, else the set of pieces. The official scorer takes phrases nested directly
-    inside an argument for pieces of it, in place of the argument's own first piece, and so does `shape`.
+    end: empty for one plain piece, else the pieces. The official scorer takes phrases nested directly inside
+    an argument for pieces of it, in place of the argument's own first piece, and so does `shape`; a piece
+    that is both nested and a continuation stands there twice.
     """
 
     role: str
     start: int
     end: int
     spans: tuple[Span, ...]
-    shape: frozenset[Span] = frozenset()
+    shape: tuple[Span, ...] = ()
 
 
 class Frame(NamedTuple):
@@ -46,23 +49,41 @@ class Frames(NamedTuple):
     where: str = ""
 
 
+@dataclass(slots=True)
+class _Node:
+    """A phrase on its way to an argument: its end moves as pieces are added, for those that hold it too."""
+
+    role: str
+    start: int
+    end: int
+    spans: list[Span]
+    pieces: list[_Node] = field(default_factory=list)
+
+    def continue_with(self, piece: _Node) -> None:
+        if not self.pieces:
+            self.pieces.append(_Node(self.role, self.start, self.end, self.spans[:1]))
+        self.pieces.append(piece)
+        self.spans += piece.spans
+        self.end = piece.end
+
+    def arg(self) -> Arg:
+        shape = tuple(Span(piece.start, piece.end) for piece in self.pieces)
+        return Arg(self.role, self.start, self.end, tuple(self.spans), shape)
+
+
 def join_pieces(phrases: Sequence[Phrase]) -> list[Arg]:
     """The arguments that phrases in column order make up, each where its first piece stands."""
-    args: list[Arg] = []
-    latest: dict[str, int] = {}  # role -> place in `args`
-    inner = _directly_inside(phrases)
-    for place, (role, start, end) in enumerate(phrases):
-        span = Span(start, end)
-        if role.startswith(_CONTINUATION):
-            role = role.removeprefix(_CONTINUATION)
-            if role in latest:
-                head = args[latest[role]]
-                shape = (head.shape or {head.spans[0]}) | {span}
-                args[latest[role]] = Arg(role, head.start, end, (*head.spans, span), frozenset(shape))
+    heads: list[_Node] = []
+    latest: dict[str, _Node] = {}
+    for node in _visible_nodes(phrases):
+        if node.role.startswith(_CONTINUATION):
+            node.role = node.role.removeprefix(_CONTINUATION)
+            if node.role in latest:
+                latest[node.role].continue_with(node)
                 continue
-        latest[role] = len(args)
-        args.append(Arg(role, start, end, (span,), frozenset(inner.get(place, ()))))
-    return args
+        latest[node.role] = node
+        heads.append(node)
+    return [node.arg() for node in heads]
 
 
 def frames_of(sent: Sentence) -> Frames:
@@ -73,23 +94,20 @@ def frames_of(sent: Sentence) -> Frames:
         if prop.pred in by_pred:
             name = f"sentence '{where}'" if where else "a sentence"
             raise DataError(f"{name} has two propositions for token {prop.pred}; keep one of them")
-        by_pred[prop.pred] = Frame(join_pieces(in_column_order(_phrases(prop))), prop.lemma)
+        by_pred[prop.pred] = Frame(join_pieces(phrases_of(prop)), prop.lemma)
     return Frames(len(sent.tokens), by_pred, where)
 
 
-def _phrases(prop: Proposition) -> list[Phrase]:
-    verb = [Phrase(VERB_PIECE if k else VERB, *span) for k, span in enumerate(prop.verb_spans)]
-    return verb + [Phrase(arg.role, arg.span.start, arg.span.end) for arg in prop.args]
-
-
-def _directly_inside(phrases: Sequence[Phrase]) -> dict[int, list[Span]]:
-    """For the place of each phrase that holds others: their spans, without those that are deeper still."""
-    inside: dict[int, list[Span]] = {}
-    around: list[int] = []
-    for place, (_, start, end) in enumerate(phrases):
-        while around and phrases[around[-1]].end < end:
+def _visible_nodes(phrases: Sequence[Phrase]) -> list[_Node]:
+    """The phrases with those directly inside them as their pieces; of equal spans only the innermost."""
+    visible: dict[tuple[int, int], _Node] = {}
+    around: list[_Node] = []
+    for role, start, end in phrases:
+        node = _Node(role, start, end, [Span(start, end)])
+        while around and around[-1].end < end:
             around.pop()
         if around:
-            inside.setdefault(around[-1], []).append(Span(start, end))
-        around.append(place)
-    return inside
+            around[-1].pieces.append(node)
+        around.append(node)
+        visible[start, end] = node
+    return list(visible.values())

@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, NoReturn, TypeGuard
 
 from spansrl.errors import DataError, FormatError
 from spansrl.formats.files import Line
 from spansrl.formats.layouts import CONLL05_FORMS, FORM_KEY, NOTHING, UNNAMED, Column, Kind, Layout
 from spansrl.formats.losses import Losses
-from spansrl.structures import Argument, Proposition, Sentence, Span
+from spansrl.structures import Proposition, Sentence, Span
 from spansrl.tags import (
+    BRACKETS_KEY,
     VERB,
-    VERB_PIECE,
     Phrase,
     TagError,
     bio_from_phrases,
@@ -28,11 +28,8 @@ from spansrl.tags import (
     keep_nested,
     phrases_from_bio,
     phrases_from_column,
+    phrases_of,
     proposition_parts,
-)
-
-BRACKETS_KEY = (
-    "brackets"  # of Proposition.extra: its column, where v and args do not say how equal spans nest
 )
 
 _CELLS = re.compile(r"[^ \t]+")
@@ -195,7 +192,7 @@ class _BlockReader:
         self._check_order(pred, v)
         pieces = None if v == (Span(pred, pred + 1),) else v
         prop = Proposition(pred, args, lemma=lemma, sense=sense, v=pieces)
-        return _with_brackets(prop, phrases, cells)
+        return _with_brackets(prop, phrases, len(cells))
 
     def _check_order(self, pred: int, v: tuple[Span, ...]) -> None:
         """A verb that stands on another predicate's row is the sign of columns in the wrong order."""
@@ -374,18 +371,17 @@ class _SentenceWriter:
         return self._clean(value)
 
     def _argument_column(self, prop: Proposition) -> list[str]:
-        size = len(self.sent)
-        if not self.layout.bio and (cells := _brackets_of(prop, size)) is not None:
-            return cells
-        phrases = _phrases(prop)
+        if any(arg.role == VERB for arg in prop.args):
+            found = f"predicate {prop.pred} has an argument with the role 'V'"
+            raise DataError(f"{found}; the verb belongs into 'v'")
         keep, write = (
             (keep_apart, bio_from_phrases) if self.layout.bio else (keep_nested, column_from_phrases)
         )
-        kept, dropped = keep(phrases)
+        kept, dropped = keep(phrases_of(prop))
         if dropped:
             kind = "overlapping" if self.layout.bio else "crossing"
             self.losses.items[f"{kind} spans, left out"] += len(dropped)
-        return write(kept, size)
+        return write(kept, len(self.sent))
 
     def _clean(self, cell: str) -> str:
         if cell and not _UNWRITABLE.search(cell):
@@ -423,16 +419,7 @@ def _keys(sent: Sentence, props: Iterable[Proposition]) -> set[str]:
     return keys
 
 
-def _phrases(prop: Proposition) -> list[Phrase]:
-    """V, its pieces and the arguments, as they go into one column."""
-    if any(arg.role == VERB for arg in prop.args):
-        raise DataError(f"predicate {prop.pred} has an argument with the role 'V'; the verb belongs into 'v'")
-    roles = [VERB, *[VERB_PIECE] * len(prop.verb_spans)]
-    verb = [Phrase(role, *span) for role, span in zip(roles, prop.verb_spans, strict=False)]
-    return verb + [Phrase(arg.role, *arg.span) for arg in prop.args]
-
-
-def _with_brackets(prop: Proposition, phrases: list[Phrase], cells: tuple[str, ...]) -> Proposition:
+def _with_brackets(prop: Proposition, phrases: list[Phrase], size: int) -> Proposition:
     """The proposition, with its column where that cannot be made again from `v` and `args`.
 
     That is so only where V or C-V shares its whole span with another phrase, and which of them is inside
@@ -440,24 +427,10 @@ def _with_brackets(prop: Proposition, phrases: list[Phrase], cells: tuple[str, .
     """
     if len({phrase[1:] for phrase in phrases}) == len(phrases):
         return prop
-    if column_from_phrases(_phrases(prop), len(cells)) == list(cells):
+    if phrases_of(prop) == phrases:
         return prop
-    return Proposition(
-        prop.pred, prop.args, prop.lemma, prop.sense, prop.v, extra={**prop.extra, BRACKETS_KEY: list(cells)}
-    )
-
-
-def _brackets_of(prop: Proposition, size: int) -> list[str] | None:
-    """The column that came with the proposition, if it still says the same as `v` and `args`."""
-    cells = prop.extra.get(BRACKETS_KEY)
-    if not _is_strings(cells, size):
-        return None
-    try:
-        v, args = proposition_parts(phrases_from_column(cells))
-    except TagError:
-        return None
-    same = v == prop.verb_spans and args == tuple(Argument(arg.role, arg.span) for arg in prop.args)
-    return list(cells) if same else None
+    column = column_from_phrases(phrases, size)
+    return replace(prop, extra={**prop.extra, BRACKETS_KEY: column})
 
 
 def _is_strings(value: object, size: int) -> TypeGuard[list[str]]:

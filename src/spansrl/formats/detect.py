@@ -9,6 +9,7 @@ from pathlib import Path
 
 from spansrl.formats.conll import Block, split_blocks
 from spansrl.formats.files import Line, plain_name
+from spansrl.tags import is_bracket_cell
 
 _NAMES = (
     (re.compile(r"\.(jsonl|ndjson)$"), "jsonl"),
@@ -21,7 +22,6 @@ _NAMES = (
 # What a file called like this holds is for its content to say; a file to be written gets this format.
 _LOOSE_NAMES = ((re.compile(r"[._](gold|auto)_conll$"), "conll12"),)
 
-_BRACKET_CELL = re.compile(r"(\([^\s()*]+)*\*\)*")
 _BIO_CELL = re.compile(r"O|[BI]-.+")
 _JSON_OBJECT = re.compile(r"\s*\{\s*(\"|\}|$)")
 # Columns before those of the arguments -> format.
@@ -84,7 +84,7 @@ def _fixed_columns(block: Block) -> int:
     """
     width = min(map(len, block.rows))
     for place in reversed(range(width)):
-        brackets = sum(_BRACKET_CELL.fullmatch(row[place]) is not None for row in block.rows)
+        brackets = sum(is_bracket_cell(row[place]) for row in block.rows)
         if 2 * brackets <= len(block.rows):
             return place + 1
     return 0
