@@ -65,6 +65,14 @@ def test_a_name_that_says_nothing_leaves_it_to_the_content(tmp_path: Path) -> No
     assert scored(gold, lines).overall == BY_INDEX
 
 
+def test_phrases_closed_by_name_are_found_scored_and_written_without_the_name(tmp_path: Path) -> None:
+    by_name = GOLD.replace("*)", "*A0)").replace("(V*A0)", "(V*V)").replace("(A1*A0)", "(A1*A1)")
+    gold = written(tmp_path / "gold", by_name.replace("run\t*A0)", "run\t*A1)"))
+    assert scored(gold, written(tmp_path / "predicted", PREDICTED)).overall == BY_LEMMA
+    write_sentences(tmp_path / "g.props", read_sentences(gold))
+    assert (tmp_path / "g.props").read_text() == GOLD
+
+
 def test_the_format_can_be_named(tmp_path: Path) -> None:
     gold, predicted = written(tmp_path / "g.bio", GOLD), written(tmp_path / "p.bio", PREDICTED)
     assert scored(gold, predicted, format="conll05-props").overall == BY_LEMMA
