@@ -54,6 +54,8 @@ _TREES_OF_PART = {**{part: part[-2:] for part in PARTS}, "test.wsj": "23", "test
 # Parses that the release may have, the one used by the shared task's own scripts first.
 _PARSES = ("synt.cha", "synt.col2h", "synt.col2", "synt.upc")
 
+_ONE_RELEASE = "all layers must be of one release"
+
 _COMPRESSED = r"(?:\.gz|\.xz)?$"
 _LAYER = re.compile(
     r"(?:^|/)(train\.\d\d|devel\.24|test\.wsj|test\.brown)\.(words|props|ne|senses|synt\.\w+)" + _COMPRESSED
@@ -266,15 +268,15 @@ def _paste(props: Content, words: Sequence[_Words], layers: dict[str, Content]) 
         size, line = len(block.rows), block.numbers[0]
         if count > len(words):
             raise FormatError(
-                f"sentence {count} has no words: they end after {len(words)}", path=props.path, line=line
+                f"sentence {count} has no words: they end after {len(words)}; {_ONE_RELEASE}",
+                path=props.path,
+                line=line,
             )
         own = words[count - 1]
         if len(own.words) != size:
-            found = f"sentence {count} has {size} rows, but {len(own.words)} words"
+            found = f"sentence {count} has {_count(size, 'row')}, but {_count(len(own.words), 'word')}"
             where = f" in {own.document}" if own.document else ""
-            raise FormatError(
-                f"{found}{where}; words and props must be of one release", path=props.path, line=line
-            )
+            raise FormatError(f"{found}{where}; {_ONE_RELEASE}", path=props.path, line=line)
         cells = [column.next(size, count, props.path) for column in columns]
         for place, (row, number) in enumerate(zip(block.rows, block.numbers, strict=True)):
             pos, syntax = cells[0][place]
@@ -285,7 +287,10 @@ def _paste(props: Content, words: Sequence[_Words], layers: dict[str, Content]) 
             )
         yield Line(block.numbers[-1] + 1, "")
     if count < len(words):
-        raise FormatError(f"{count} sentences, but words for {len(words)}", path=props.path)
+        raise FormatError(
+            f"{_count(count, 'sentence')}, but words for {len(words)}; {_ONE_RELEASE}",
+            path=props.path,
+        )
 
 
 class _Column:
@@ -303,10 +308,12 @@ class _Column:
             return [self.empty] * size
         block = next(self.blocks, None)
         if block is None or len(block.rows) != size:
-            found = "is missing" if block is None else f"has {len(block.rows)} rows"
+            found = "is missing" if block is None else f"has {_count(len(block.rows), 'row')}"
             line = None if block is None else block.numbers[0]
             raise FormatError(
-                f"sentence {count} {found}, but {size} rows in {props}", path=self.path, line=line
+                f"sentence {count} {found}, but {_count(size, 'row')} in {props}; {_ONE_RELEASE}",
+                path=self.path,
+                line=line,
             )
         return [self._cells(row, number) for row, number in zip(block.rows, block.numbers, strict=True)]
 
@@ -314,3 +321,7 @@ class _Column:
         if len(row) < self.width:
             raise FormatError(f"expected {self.width} columns, found {len(row)}", path=self.path, line=line)
         return (*row[: self.width], *self.empty[self.width :])
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
