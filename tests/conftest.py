@@ -17,6 +17,6 @@ def one_thread():
 
 @pytest.fixture(scope="session", autouse=True)
 def ctrl_c_is_heard():
-    """A job in the background of a shell starts with SIGINT ignored, and so would all that the tests start."""
+    """A job in the background of a shell starts with SIGINT ignored, and so would all that tests start."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
