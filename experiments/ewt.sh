@@ -25,8 +25,12 @@ wait
 
 score() { python "$here/experiments/score_models.py" --data "$work/ewt" --cache "$work/cache" "$@"; }
 score "$work"/span-{1,2,3} "$work"/crf-{1,2} "$work"/{moe,poe} --out "$work/predictions"
-score "$work/span-1" --decoder argmax --out "$work/predictions"
-score "$work/span-1" --decoder exact --out "$work/predictions"
+score "$work/span-1" --decoder argmax --splits dev --out "$work/predictions"
+score "$work/span-1" --decoder exact --splits dev --out "$work/predictions"
 score "$work/span-1" "$work/crf-1" --splits test --unseen
-spansrl evaluate "$work/ewt/test.jsonl" "$work/predictions/span-1.test.jsonl.gz" \
-  --against "$work/predictions/crf-1.test.jsonl.gz"
+for split in dev test; do
+  for seed in 1 2; do
+    spansrl evaluate "$work/ewt/$split.jsonl" "$work/predictions/span-$seed.$split.jsonl.gz" \
+      --against "$work/predictions/crf-$seed.$split.jsonl.gz"
+  done
+done
