@@ -23,7 +23,7 @@ from spansrl.model.embed import LayeredEmbedder
 from spansrl.model.features import Progress, cached_rows, corpus_fingerprint, hash_of
 from spansrl.model.network import Network, evaluating, to_scores
 from spansrl.model.ragged import Ragged
-from spansrl.model.span import SpanLogits, SpanOutput, span_logits, span_loss
+from spansrl.model.span import SpanLogits, SpanOutput, boundary_scores, span_logits, span_loss
 from spansrl.structures import Sentence
 
 
@@ -70,8 +70,8 @@ class Mixture(nn.Module):
         """The experts' token vectors (N, T, D) each, mask (N, T) -> scores of all spans"""
         weights = self.gate.softmax(dim=0)
         h = torch.stack([weight * part for weight, part in zip(weights, features, strict=True)]).sum(dim=0)
-        u, v = (self.roles @ self.transform).chunk(2, dim=1)  # W[r]·W_s x = (W_sᵀ W[r])·x: (R, D), (R, D)
-        return span_logits(h @ (u + v).T, h @ (u - v).T, mask, self.span_end)
+        roles = self.roles @ self.transform  # W[r]·W_s x = (W_sᵀ W[r])·x: (R, 2D)
+        return span_logits(*boundary_scores(h, roles), mask, self.span_end)
 
     def loss(self, batch: Batch, inputs: MixtureInput) -> Tensor:
         """Mean negative log-likelihood of the batch's gold arguments."""
