@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from spansrl.cli.torch_extra import threads_option
+
 EXAMPLES = """
 \b
 Examples:
@@ -58,9 +60,7 @@ def product(models: tuple[Path, ...], out: Path) -> None:
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting; may be repeated."
 )
 @click.option("--resume", is_flag=True, help="Go on with the run in --out; without one, start it.")
-@click.option(
-    "--threads", type=click.IntRange(min=1), help="Threads to compute with.  [default: torch's choice]"
-)
+@threads_option
 @click.option(
     "--cache", type=click.Path(path_type=Path), envvar="SPANSRL_CACHE", help="Directory for features."
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from spansrl.cli.torch_extra import device_option, threads_option
 from spansrl.formats import READABLE, WRITABLE, read_sentences, write_sentences
 from spansrl.structures import Sentence
 
@@ -45,15 +46,8 @@ Examples:
     type=click.Choice(["greedy", "argmax", "exact"]),
     help="Span models only.  [default: the model's]",
 )
-@click.option(
-    "--threads", type=click.IntRange(min=1), help="Threads to compute with.  [default: torch's choice]"
-)
-@click.option(
-    "--device",
-    default="cpu",
-    show_default=True,
-    help="Where to compute: cpu, cuda, … (GPU code is untested).",
-)
+@threads_option
+@device_option
 @click.option(
     "--precomputed", type=click.Path(path_type=Path), help="HDF5 file with ELMo vectors of this very input."
 )

@@ -1,10 +1,22 @@
-"""What commands that need torch check before they import it."""
+"""What commands that need torch have in common: two options, and what they check before they import it."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 
+import click
+
 from spansrl.errors import ConfigError, MissingExtraError
+
+threads_option = click.option(
+    "--threads", type=click.IntRange(min=1), help="Threads to compute with.  [default: torch's choice]"
+)
+device_option = click.option(
+    "--device",
+    default="cpu",
+    show_default=True,
+    help="Where to compute: cpu, cuda, … (GPU code is untested).",
+)
 
 
 def require_torch(what: str) -> None:

@@ -14,6 +14,8 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from spansrl.cli.torch_extra import device_option, threads_option
+
 if TYPE_CHECKING:
     from spansrl.runs import Event, Run
 
@@ -50,15 +52,8 @@ What --out holds afterwards:
     help="Override a setting of the config, e.g. training.seed=2; may be repeated.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the run in --out; where there is none, start it.")
-@click.option(
-    "--threads", type=click.IntRange(min=1), help="Threads to compute with.  [default: torch's choice]"
-)
-@click.option(
-    "--device",
-    default="cpu",
-    show_default=True,
-    help="Where to compute: cpu, cuda, … (GPU code is untested).",
-)
+@threads_option
+@device_option
 @click.option(
     "--cache",
     type=click.Path(path_type=Path),
