@@ -16,6 +16,7 @@ from typing import Any
 import safetensors.torch
 import torch
 from safetensors import SafetensorError, safe_open
+from safetensors.torch import save as to_safetensors
 from torch import Tensor, nn
 
 from spansrl.config import Config, config_from_dict
@@ -91,7 +92,7 @@ def save_description(directory: Path, network: Network, provenance: Mapping[str,
 def save_weights(directory: Path, module: nn.Module, *, epoch: int) -> None:
     """The trained parameters after an epoch, counted from 0 (frozen encoders are in `embedder/`)."""
     metadata = {"epoch": str(epoch)}
-    write_bytes(directory / WEIGHTS, safetensors.torch.save(trained_tensors(module), metadata))
+    write_bytes(directory / WEIGHTS, to_safetensors(trained_tensors(module), metadata))
 
 
 def saved_epoch(directory: Path) -> int | None:
@@ -207,7 +208,7 @@ def save_state(
     if torch.cuda.is_available():
         tensors["random.cuda"] = torch.cuda.get_rng_state()
     # One entry only: the order of several is not defined, and the file should depend on its content alone.
-    write_bytes(path, safetensors.torch.save(tensors, metadata={"state": json.dumps(facts)}))
+    write_bytes(path, to_safetensors(tensors, metadata={"state": json.dumps(facts)}))
 
 
 def load_state(path: Path, module: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
