@@ -1,4 +1,4 @@
-"""The values that everything else passes around: Span, Argument, Proposition, Sentence.
+"""The values that everything else passes around: Span, Argument, Proposition, Sentence, Document.
 
 All are immutable; spans are half-open token ranges everywhere inside the program, and only file formats that
 count otherwise convert at their door. `to_dict` and `from_dict` are the wire format (one JSON object a
@@ -15,6 +15,8 @@ from spansrl.errors import DataError
 
 Json = dict[str, Any]
 
+PREDICATE_TYPES = ("verb", "noun", "adjective", "auxiliary")
+
 
 class Span(NamedTuple):
     """Tokens start .. end-1 of one sentence. A tuple, so that it sorts, hashes and unpacks at full speed."""
@@ -25,11 +27,16 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One labelled span of a proposition; `prob` is the chance that role and span are both right."""
+    """One labelled span of a proposition.
+
+    `prob` is the chance that role and span are both right; `meaning` is what the role stands for with this
+    sense ("thing kept"), where PropBank frames are at hand.
+    """
 
     role: str
     span: Span
     prob: float | None = None
+    meaning: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -47,6 +54,8 @@ class Argument:
         out: Json = {"role": self.role, "start": self.span.start, "end": self.span.end}
         if self.prob is not None:
             out["prob"] = self.prob
+        if self.meaning is not None:
+            out["meaning"] = self.meaning
         out.update(self.extra)
         return out
 
@@ -57,6 +66,8 @@ class Proposition:
 
     `v` holds the pieces of the verb where they are not just the token `pred`: the first is V, the others its
     C-V; empty says that the source marked no V at all; None (the usual case) means the token `pred` alone.
+    Where predicates were found rather than given, `type` is one of PREDICATE_TYPES and `prob` the chance that
+    the token is a predicate; `sense_prob` is the chance that the sense is right.
     """
 
     pred: int
@@ -64,6 +75,9 @@ class Proposition:
     lemma: str | None = None
     sense: str | None = None
     v: tuple[Span, ...] | None = None
+    type: str | None = None
+    prob: float | None = None
+    sense_prob: float | None = None
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -80,6 +94,9 @@ class Proposition:
             out["sense"] = self.sense
         if self.v is not None:
             out["v"] = [list(span) for span in self.v]
+        for key in ("type", "prob", "sense_prob"):
+            if (value := getattr(self, key)) is not None:
+                out[key] = value
         out["args"] = [arg.to_dict() for arg in self.args]
         out.update(self.extra)
         return out
@@ -87,7 +104,11 @@ class Proposition:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Tokens with their propositions, and whatever else the source knew about them."""
+    """Tokens with their propositions, and whatever else the source knew about them.
+
+    `text` is the sentence as it was written and `offsets` are the tokens' places in it; `char_start` is where
+    `text` begins in the document that it was cut from.
+    """
 
     tokens: tuple[str, ...]
     props: tuple[Proposition, ...] = ()
@@ -96,6 +117,7 @@ class Sentence:
     lemmas: tuple[str, ...] | None = None
     text: str | None = None
     offsets: tuple[tuple[int, int], ...] | None = None
+    char_start: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -115,6 +137,8 @@ class Sentence:
             out["text"] = self.text
         if self.offsets is not None:
             out["offsets"] = [list(pair) for pair in self.offsets]
+        if self.char_start is not None:
+            out["char_start"] = self.char_start
         out["props"] = [prop.to_dict() for prop in self.props]
         out.update(self.extra)
         return out
@@ -140,9 +164,27 @@ class Sentence:
             lemmas=_aligned(rest, "lemmas", size),
             text=text,
             offsets=_offsets(rest.pop("offsets", None), size, text),
+            char_start=_char_start(rest.pop("char_start", None)),
             props=tuple(_proposition(prop, f"props[{k}]", size) for k, prop in enumerate(props)),
             extra=rest,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with its labelled sentences, in order; `text[sent.char_start:]` begins with `sent.text`."""
+
+    text: str
+    sentences: tuple[Sentence, ...] = ()
+
+    @property
+    def props(self) -> tuple[Proposition, ...]:
+        """The propositions of all sentences; their indices count the tokens of their own sentence."""
+        return tuple(prop for sent in self.sentences for prop in sent.props)
+
+    def to_dict(self) -> Json:
+        """The text and its sentences as the wire format has them."""
+        return {"text": self.text, "sentences": [sent.to_dict() for sent in self.sentences]}
 
 
 def _proposition(data: Any, where: str, size: int) -> Proposition:
@@ -163,6 +205,9 @@ def _proposition(data: Any, where: str, size: int) -> Proposition:
         lemma=_optional_string(rest, "lemma", f"{where}.lemma"),
         sense=_optional_string(rest, "sense", f"{where}.sense"),
         v=None if v is None else tuple(_pair_span(pair, f"{where}.v[{k}]", size) for k, pair in enumerate(v)),
+        type=_optional_string(rest, "type", f"{where}.type"),
+        prob=_probability(rest, "prob", f"{where}.prob"),
+        sense_prob=_probability(rest, "sense_prob", f"{where}.sense_prob"),
         args=tuple(_argument(arg, f"{where}.args[{k}]", size) for k, arg in enumerate(args)),
         extra=rest,
     )
@@ -179,11 +224,13 @@ def _argument(data: Any, where: str, size: int) -> Argument:
         raise DataError(f"'{where}.role' is 'V', which is no argument; give the verb's spans in 'v'")
     start, end = rest.pop("start", None), rest.pop("end", None)
     span = _span(_integer(start, f"{where}.start"), _integer(end, f"{where}.end"), where, size)
-    prob = rest.pop("prob", None)
-    is_number = isinstance(prob, (int, float)) and not isinstance(prob, bool)
-    if prob is not None and not (is_number and 0 <= prob <= 1):
-        raise DataError(f"'{where}.prob' must be a number from 0 to 1, found {prob!r}")
-    return Argument(role=role, span=span, prob=prob, extra=rest)
+    return Argument(
+        role=role,
+        span=span,
+        prob=_probability(rest, "prob", f"{where}.prob"),
+        meaning=_optional_string(rest, "meaning", f"{where}.meaning"),
+        extra=rest,
+    )
 
 
 def _span(start: int, end: int, where: str, size: int) -> Span:
@@ -214,6 +261,20 @@ def _offsets(value: Any, size: int, text: str | None) -> tuple[tuple[int, int], 
             raise DataError(f"'offsets[{k}]' is [{start}, {end}], which is no range of 'text'")
         out.append((start, end))
     return tuple(out)
+
+
+def _char_start(value: Any) -> int | None:
+    if value is not None and _integer(value, "char_start") < 0:
+        raise DataError(f"'char_start' is {value}; it counts characters from 0")
+    return value  # type: ignore[no-any-return]  # checked just now
+
+
+def _probability(rest: Json, key: str, where: str) -> float | None:
+    value: Any = rest.pop(key, None)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value is not None and not (is_number and 0 <= value <= 1):
+        raise DataError(f"'{where}' must be a number from 0 to 1, found {value!r}")
+    return value  # type: ignore[no-any-return]  # checked just now
 
 
 def _strings(value: Any, where: str) -> tuple[str, ...]:

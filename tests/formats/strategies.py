@@ -74,7 +74,9 @@ def column_sentences(draw: st.DrawFn, *, bio: bool = False, number: int = 1) -> 
     props = [draw(propositions(pred, size, bio=bio)) for pred in preds]
     props = [] if _swapped_columns(props) else props
     row = st.lists(lemmas, min_size=size, max_size=size)
-    parse = draw(st.none() | row)
+    parse = draw(
+        st.none() | row.filter(lambda cells: set(cells) != {"*"})
+    )  # all "*" is how no parse is written
     return Sentence(
         tokens=tuple(draw(st.lists(words, min_size=size, max_size=size))),
         props=tuple(props),
@@ -94,9 +96,23 @@ json_values = st.recursive(
     max_leaves=6,
 )
 KNOWN_KEYS = {
-    *("id", "tokens", "pos", "lemmas", "text", "offsets", "props"),
-    *("pred", "lemma", "sense", "v", "args", "role", "start", "end", "prob"),
+    *(
+        "id",
+        "tokens",
+        "pos",
+        "lemmas",
+        "text",
+        "offsets",
+        "char_start",
+        "props",
+        "pred",
+        "lemma",
+        "sense",
+        "v",
+    ),
+    *("type", "prob", "sense_prob", "args", "role", "start", "end", "meaning"),
 }
+probabilities = st.none() | st.floats(0, 1)
 extras = st.dictionaries(
     st.text(max_size=5).filter(lambda key: key not in KNOWN_KEYS), json_values, max_size=2
 )
@@ -106,7 +122,9 @@ extras = st.dictionaries(
 def any_propositions(draw: st.DrawFn, size: int) -> Proposition:
     def argument() -> Argument:
         role = draw(st.text(min_size=1, max_size=5).filter(lambda role: role.strip() and role != "V"))
-        return Argument(role, draw(spans(size)), draw(st.none() | st.floats(0, 1)), draw(extras))
+        return Argument(
+            role, draw(spans(size)), draw(probabilities), draw(st.none() | st.text(max_size=5)), draw(extras)
+        )
 
     return Proposition(
         draw(st.integers(0, size - 1)),
@@ -114,6 +132,9 @@ def any_propositions(draw: st.DrawFn, size: int) -> Proposition:
         lemma=draw(st.none() | st.text(max_size=5)),
         sense=draw(st.none() | st.text(max_size=5)),
         v=draw(st.none() | st.lists(spans(size), max_size=3).map(tuple)),
+        type=draw(st.none() | st.text(max_size=5)),
+        prob=draw(probabilities),
+        sense_prob=draw(probabilities),
         extra=draw(extras),
     )
 
@@ -136,5 +157,6 @@ def any_sentences(draw: st.DrawFn) -> Sentence:
         lemmas=draw(row),
         text=text,
         offsets=draw(st.none() | st.lists(pair, min_size=size, max_size=size).map(tuple)),
+        char_start=draw(st.none() | st.integers(0, 9)),
         extra=draw(extras),
     )

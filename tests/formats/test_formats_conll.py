@@ -343,11 +343,25 @@ def test_sentences_without_tokens_are_left_out_and_counted():
 
 
 def test_fields_without_a_column_are_named_with_the_sentences_that_had_them():
-    args = (Argument("A0", Span(0, 1), 0.5, {"note": 1}),)
-    prop = Proposition(1, args, "b", "b.01", extra={"mood": "x"})
-    sent = Sentence(("a", "b"), (prop,), "s", ("X", "Y"), ("a", "b"), "a b", ((0, 1), (2, 3)), {"url": "u"})
+    args = (Argument("A0", Span(0, 1), 0.5, "keeper", {"note": 1}),)
+    prop = Proposition(1, args, "b", "b.01", None, "verb", 0.9, 0.8, {"mood": "x"})
+    sent = Sentence(
+        ("a", "b"), (prop,), "s", ("X", "Y"), ("a", "b"), "a b", ((0, 1), (2, 3)), 7, {"url": "u"}
+    )
     _, losses = write([sent, Sentence(("a",))])
-    names = ["tokens", "pos", "lemmas", "text", "offsets", "sense", "prob", "mood", "note", "url", "id"]
+    names = [
+        "tokens",
+        "pos",
+        "lemmas",
+        "text",
+        "offsets",
+        "char_start",
+        "sense",
+        "type",
+        "sense_prob",
+        "prob",
+    ]
+    names += ["meaning", "mood", "note", "url", "id"]
     assert losses.fields == dict.fromkeys(names, 1) | {"tokens": 2}
 
 

@@ -397,8 +397,12 @@ class _SentenceWriter:
             "lemmas": sent.lemmas is not None and not self._holds_lemmas(props),
             "text": sent.text is not None,
             "offsets": sent.offsets is not None,
+            "char_start": sent.char_start is not None,
             "sense": not layout.holds(Kind.SENSE) and any(prop.sense is not None for prop in props),
-            "prob": any(arg.prob is not None for prop in props for arg in prop.args),
+            "type": any(prop.type is not None for prop in props),
+            "prob": any(item.prob is not None for prop in props for item in (prop, *prop.args)),
+            "sense_prob": any(prop.sense_prob is not None for prop in props),
+            "meaning": any(arg.meaning is not None for prop in props for arg in prop.args),
         }
         other_keys = _keys(sent, props) - self.held
         self.losses.fields.update([name for name, is_lost in lost.items() if is_lost] + sorted(other_keys))
