@@ -400,7 +400,7 @@ class _SentenceWriter:
             "char_start": sent.char_start is not None,
             "sense": not layout.holds(Kind.SENSE) and any(prop.sense is not None for prop in props),
             "type": any(prop.type is not None for prop in props),
-            "prob": any(item.prob is not None for prop in props for item in (prop, *prop.args)),
+            "prob": any(prob is not None for prop in props for prob in _probabilities(prop)),
             "sense_prob": any(prop.sense_prob is not None for prop in props),
             "meaning": any(arg.meaning is not None for prop in props for arg in prop.args),
         }
@@ -411,6 +411,10 @@ class _SentenceWriter:
         lemmas = self.sent.lemmas or ()
         agree = all(prop.lemma in (None, lemmas[prop.pred]) for prop in props)
         return agree and self.layout.predicate is not Kind.LEMMA and _unless_empty(lemmas) is not None
+
+
+def _probabilities(prop: Proposition) -> list[float | None]:
+    return [prop.prob, *(arg.prob for arg in prop.args)]
 
 
 def _keys(sent: Sentence, props: Iterable[Proposition]) -> set[str]:
