@@ -1,0 +1,5 @@
+"""Tests of the report need a browser."""
+
+from browser import browser
+
+__all__ = ["browser"]
