@@ -1,0 +1,77 @@
+"""Words cut into lines that fit a width, with room for the labels below them.
+
+For pictures that are measured here and not by a browser; widths are in whatever unit the picture counts in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from spansrl.pictures.marks import Mark, Row
+
+
+class Line(NamedTuple):
+    """Tokens start .. end-1, where each begins, how much room it has, and where the line ends."""
+
+    start: int
+    end: int
+    places: tuple[float, ...]
+    rooms: tuple[float, ...]
+
+    @property
+    def width(self) -> float:
+        """From the first word's beginning to the end of the last one's room."""
+        return self.places[-1] + self.rooms[-1]
+
+    def extent(self, mark: Mark) -> tuple[float, float] | None:
+        """Where a mark, or the part of it that is on this line, begins and ends; None if it is elsewhere."""
+        first, last = max(mark.start, self.start) - self.start, min(mark.end, self.end) - self.start - 1
+        return (self.places[first], self.places[last] + self.rooms[last]) if first <= last else None
+
+
+def break_lines(
+    widths: Sequence[float],
+    gaps: Sequence[float],
+    rows: Sequence[Row],
+    *,
+    limit: float,
+    label_width: Callable[[Mark], float],
+) -> list[Line]:
+    """As many words a line as fit `limit`, at least one; `gaps` are before the words."""
+    marks = sorted(
+        (mark for row in rows for lane in row.lanes for mark in lane), key=lambda m: m.end - m.start
+    )
+    lines: list[Line] = []
+    start = 0
+    while start < len(widths):
+        line = _set_line(start, start + 1, widths, gaps, marks, label_width)
+        while line.end < len(widths):
+            longer = _set_line(start, line.end + 1, widths, gaps, marks, label_width)
+            if longer.width > limit:
+                break
+            line = longer
+        lines.append(line)
+        start = line.end
+    return lines
+
+
+def _set_line(
+    start: int,
+    end: int,
+    widths: Sequence[float],
+    gaps: Sequence[float],
+    marks: Sequence[Mark],
+    label_width: Callable[[Mark], float],
+) -> Line:
+    """Short marks are served first, since the room that they make is inside the longer ones too."""
+    rooms = list(widths[start:end])
+    for mark in marks:
+        first, last = max(mark.start, start) - start, min(mark.end, end) - start
+        if first < last:
+            has = sum(rooms[first:last]) + sum(gaps[start + first + 1 : start + last])
+            rooms[last - 1] += max(0.0, label_width(mark) - has)
+    places = [0.0]
+    for k in range(1, end - start):
+        places.append(places[-1] + rooms[k - 1] + gaps[start + k])
+    return Line(start, end, tuple(places), tuple(rooms))

@@ -1,0 +1,106 @@
+"""What a picture has to show of a sentence: rows of marks, whatever they are drawn with.
+
+A proposition is a row. A row has one lane, and more only where phrases overlap, since the marks of a lane
+stand side by side. A mark is one labelled span: an argument, or a piece of the predicate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from spansrl.pictures.palette import group_of
+from spansrl.structures import Argument, Proposition, Sentence, Span
+
+Meanings = Callable[[str, str], str | None]
+"""(sense, role) -> what the role means there ("keep.01", "ARG1" -> "thing kept"), or None."""
+
+PREDICATE = "predicate"
+
+
+class Mark(NamedTuple):
+    """A labelled span; `group` is of the palette, or PREDICATE; `title` is what hovering tells."""
+
+    start: int
+    end: int
+    label: str
+    group: str
+    title: str
+
+
+class Row(NamedTuple):
+    """One proposition: its name, and its marks in lanes."""
+
+    name: str
+    lanes: tuple[tuple[Mark, ...], ...]
+
+
+def rows_of(sent: Sentence, meanings: Meanings | None = None) -> list[Row]:
+    """One row a proposition, in the sentence's order; `meanings` serves arguments that bring none."""
+    return [_row(sent, prop, meanings) for prop in sent.props]
+
+
+def name_of(sent: Sentence, prop: Proposition) -> str:
+    """What to call a proposition: its sense, else its lemma, else the predicate's word."""
+    return prop.sense or prop.lemma or sent.tokens[prop.pred]
+
+
+def glued(sent: Sentence) -> list[bool]:
+    """For each token, whether it stands right behind the one before it, without a space."""
+    if sent.offsets is None:
+        return [False] * len(sent)
+    ends = [-1, *(end for _, end in sent.offsets)]
+    return [start == end for (start, _), end in zip(sent.offsets, ends, strict=False)]
+
+
+def _row(sent: Sentence, prop: Proposition, meanings: Meanings | None) -> Row:
+    name = name_of(sent, prop)
+    pieces = prop.verb_spans or (Span(prop.pred, prop.pred + 1),)
+    title = _predicate_title(prop, name)
+    marks = [Mark(*span, "C-V" if k else name, PREDICATE, title) for k, span in enumerate(pieces)]
+    marks += [
+        Mark(*arg.span, arg.role, group_of(arg.role), _argument_title(arg, prop, name, meanings))
+        for arg in prop.args
+    ]
+    return Row(name, _lanes(marks))
+
+
+def _lanes(marks: list[Mark]) -> tuple[tuple[Mark, ...], ...]:
+    """The predicate's pieces are placed first, so that the first lane has them; then outer before inner."""
+    lanes: list[list[Mark]] = []
+    for mark in sorted(marks, key=lambda mark: (mark.group != PREDICATE, mark.start, -mark.end)):
+        for lane in lanes:
+            if all(mark.end <= other.start or other.end <= mark.start for other in lane):
+                lane.append(mark)
+                break
+        else:
+            lanes.append([mark])
+    return tuple(tuple(sorted(lane)) for lane in lanes)
+
+
+def _predicate_title(prop: Proposition, name: str) -> str:
+    parts = [name]
+    if prop.type is not None:
+        parts.append(prop.type)
+    if prop.prob is not None:
+        parts.append(f"predicate: {_percent(prop.prob)}")
+    if prop.sense_prob is not None:
+        parts.append(f"sense: {_percent(prop.sense_prob)}")
+    return " · ".join(parts)
+
+
+def _argument_title(arg: Argument, prop: Proposition, name: str, meanings: Meanings | None) -> str:
+    meaning = arg.meaning
+    if meaning is None and meanings is not None and prop.sense is not None:
+        meaning = meanings(prop.sense, arg.role)
+    parts = [f"{arg.role} of {name}" if meaning is None else f"{arg.role} of {name}: {meaning}"]
+    if arg.prob is not None:
+        parts.append(_percent(arg.prob))
+    return " · ".join(parts)
+
+
+def _percent(prob: float) -> str:
+    """A chance in whole per cent; what is not certain is not called 100 %, nor what is possible 0 %."""
+    if 0 < prob < 1:
+        prob = min(max(prob, 0.01), 0.99)
+    return f"{prob:.0%}"
