@@ -103,7 +103,7 @@ def timed_steps(network: Network, data: Corpus, store: Ragged, steps: int) -> di
     found: defaultdict[str, list[float]] = defaultdict(list)
     for number in range(steps + 2):
         clock = Clock()
-        props = data.epoch_props(N, seed=1, epoch=number, by_sentence=False)[number % 4]
+        props = data.epoch_items(N, seed=1, epoch=number, by_sentence=False)[number % 4]
         clock.mark("shuffle")
         batch = data.batch(props)
         inputs = network.embedder.take(store, batch.rows)

@@ -84,6 +84,7 @@ def save_description(directory: Path, network: Network, provenance: Mapping[str,
             "kind": "network",
             "config": network.config.to_dict(),
             "roles": list(network.roles.items),
+            **({} if network.senses is None else {"senses": list(network.senses.items)}),
             "provenance": dict(provenance),
         },
     )
@@ -112,7 +113,7 @@ def load_network(directory: Path, device: str = "cpu") -> Network:
     description = read_description(directory, kind="network")
     config = description_config(description, directory)
     embedder = load_embedder(config.embedder, directory / "embedder")
-    network = Network(config, description["roles"], embedder)
+    network = Network(config, description["roles"], embedder, description.get("senses", ()))
     load_weights(directory / WEIGHTS, network)
     return network.to(device).eval()
 
@@ -129,17 +130,23 @@ def read_description(directory: Path, *, kind: str | None = None) -> dict[str, A
         raise ModelError(
             f"{path}: format {content['format']!r} is not known to this version, which reads {FORMAT}"
         )
-    known = {"format", "kind", "config", "roles", "provenance", "experts"}
+    known = {"format", "kind", "config", "roles", "senses", "provenance", "experts"}
     if unknown := sorted(set(content) - known):
         raise ModelError(f"{path}: unknown entries: {', '.join(unknown)}")
-    roles = content.get("roles")
-    if not isinstance(roles, list) or not roles or not all(isinstance(role, str) and role for role in roles):
+    if not content.get("roles"):
         raise ModelError(f"{path}: 'roles' must be a list of names")
-    if len(set(roles)) != len(roles):
-        raise ModelError(f"{path}: 'roles' names a role twice")
+    for key in ("roles", "senses"):
+        _check_names(path, key, content.get(key, []))
     if kind is not None and content.get("kind") != kind:
         raise ModelError(f"{path}: 'kind' is {content.get('kind')!r}, expected {kind!r}")
     return content
+
+
+def _check_names(path: Path, key: str, names: Any) -> None:
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+        raise ModelError(f"{path}: '{key}' must be a list of names")
+    if len(set(names)) != len(names):
+        raise ModelError(f"{path}: '{key}' names a {key.removesuffix('s')} twice")
 
 
 def description_config(description: Mapping[str, Any], directory: Path) -> Config:

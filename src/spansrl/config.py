@@ -60,13 +60,23 @@ class EncoderConfig:
     mark_width: int = 50  # input: size of the predicate mark's vector
     dropout: float = 0.1  # on the input of every LSTM, and inside the head of `after`
     max_distance: int = 32  # after: distances to the predicate beyond this share a vector
+    attention_layers: int = 0  # after: self-attention layers of the head, once it knows the predicate
+    attention_heads: int = 4  # after: heads of each of them
 
     def __post_init__(self) -> None:
         _one_of("encoder.kind", self.kind, ("bilstm", "none"))
         _one_of("encoder.predicate", self.predicate, ("input", "after"))
         _in_range("encoder.dropout", self.dropout, 0.0, 0.95)
-        for name in ("layers", "width", "mark_width", "max_distance"):
+        for name in ("layers", "width", "mark_width", "max_distance", "attention_heads"):
             _at_least(f"encoder.{name}", getattr(self, name), 1)
+        _at_least("encoder.attention_layers", self.attention_layers, 0)
+        if self.attention_layers and self.predicate == "input":
+            raise ConfigError("encoder.attention_layers belong to encoder.predicate = 'after'; set it to 0")
+        if self.attention_layers and self.width % self.attention_heads:
+            raise ConfigError(
+                f"encoder.width is {self.width}; it must be a multiple of "
+                f"encoder.attention_heads = {self.attention_heads}"
+            )
         if self.kind == "none" and self.predicate == "input":
             raise ConfigError(
                 "encoder.kind = 'none' has no input to mark the predicate at; set encoder.predicate = 'after'"
@@ -89,6 +99,19 @@ class OutputConfig:
         _one_of("output.transitions", self.transitions, ("free", "bio"))
         _one_of("output.decoder", self.decoder, ("greedy", "argmax", "exact"))
         _one_of("output.order", self.order, ("prob", "raw"))
+
+
+@dataclass(frozen=True, slots=True)
+class TasksConfig:
+    """What is learnt beside the arguments, so that plain text can be labelled."""
+
+    predicates: bool = False  # which tokens are predicates, and of which type
+    senses: bool = False  # the predicates' senses
+
+    @property
+    def any(self) -> bool:
+        """Whether there is anything besides the arguments."""
+        return self.predicates or self.senses
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +149,14 @@ class Config:
     embedder: EmbedderConfig = field(default_factory=EmbedderConfig)
     encoder: EncoderConfig = field(default_factory=EncoderConfig)
     output: OutputConfig = field(default_factory=OutputConfig)
+    tasks: TasksConfig = field(default_factory=TasksConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
+
+    def __post_init__(self) -> None:
+        if self.tasks.any and self.encoder.predicate != "after":
+            raise ConfigError(
+                "tasks.predicates and tasks.senses need one pass a sentence: encoder.predicate = 'after'"
+            )
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Plain sections of plain values, as in the TOML file."""
@@ -137,6 +167,7 @@ SECTIONS: dict[str, type] = {
     "embedder": EmbedderConfig,
     "encoder": EncoderConfig,
     "output": OutputConfig,
+    "tasks": TasksConfig,
     "training": TrainingConfig,
 }
 

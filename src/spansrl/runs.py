@@ -30,7 +30,7 @@ from spansrl.model.features import Progress
 from spansrl.model.network import Network, TorchScorer
 from spansrl.structures import Sentence
 from spansrl.training import Examples, Position, Step, Trainable, make_optimizer, train
-from spansrl.vocab import role_inventory
+from spansrl.vocab import role_inventory, sense_inventory
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +81,11 @@ class CorpusExamples:
     def epoch(self, epoch: int, skip: int = 0) -> Iterator[tuple[Batch, Any]]:
         """The batches of an epoch, without the first `skip`."""
         settings = self.config
-        batches = self.corpus.epoch_props(
+        make = self.corpus.sentence_batch if self.by_sentence else self.corpus.batch
+        items = self.corpus.epoch_items(
             settings.batch_size, seed=settings.seed, epoch=epoch, by_sentence=self.by_sentence
         )
-        for props in batches[skip:]:
-            batch = self.corpus.batch(props)
+        for batch in map(make, items[skip:]):
             inputs = self.embedder.take(self.store, batch.rows)
             yield batch.to(self.device), inputs.to(self.device)
 
@@ -120,8 +120,9 @@ def prepare_run(
     torch.manual_seed(config.training.seed)
     tokens = [sent.tokens for sent in splits.train]
     embedder = build_embedder(config.embedder, tokens)
-    network = Network(config, role_inventory(splits.train), embedder)
-    corpus = Corpus.of(splits.train, network.roles)
+    senses = sense_inventory(splits.train) if config.tasks.any else ()
+    network = Network(config, role_inventory(splits.train), embedder, senses)
+    corpus = Corpus.of(splits.train, network.roles, senses=network.senses)
     store = _prepare_inputs(config, embedder, splits, cache, progress)
     network.to(device)
     by_sentence = config.encoder.predicate == "after"

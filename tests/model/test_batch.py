@@ -23,10 +23,9 @@ BY_SENTENCE = pytest.mark.parametrize("by_sentence", [False, True])
 
 
 def epoch(batch_size: int, *, by_sentence: bool, seed: int = 1, epoch: int = 0) -> list[Batch]:
-    return [
-        CORPUS.batch(props)
-        for props in CORPUS.epoch_props(batch_size, seed=seed, epoch=epoch, by_sentence=by_sentence)
-    ]
+    make = CORPUS.sentence_batch if by_sentence else CORPUS.batch
+    items = CORPUS.epoch_items(batch_size, seed=seed, epoch=epoch, by_sentence=by_sentence)
+    return [make(chosen) for chosen in items]
 
 
 def props_of(batch: Batch) -> list[tuple[int, int]]:

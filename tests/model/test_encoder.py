@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 
+from spansrl.config import EncoderConfig
 from spansrl.model.encoder import InterleavedLSTM, PredicateHead, PredicateMark
 
 
@@ -128,10 +129,10 @@ def test_the_mark_sets_the_predicate_apart_from_all_other_tokens():
 
 def test_the_head_sees_token_predicate_and_clipped_distance():
     torch.manual_seed(0)
-    head = PredicateHead(5, 4, max_distance=2, dropout=0.0).double()
+    head = PredicateHead(5, EncoderConfig(width=4, max_distance=2, dropout=0.0)).double()
     h = torch.randn(2, 7, 5, dtype=torch.float64)
     sentence, pred = torch.tensor([0, 1, 1]), torch.tensor([3, 0, 6])
-    out = head(h, sentence, pred)
+    out = head(h, sentence, pred, torch.ones(3, 7, dtype=torch.bool))
     assert out.shape == (3, 7, 4)
     for n, (s, p) in enumerate(zip(sentence.tolist(), pred.tolist(), strict=True)):
         for t in range(7):

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from spansrl.model.ragged import IntArray, offsets_of
+from spansrl.model.tasks import TaskGold, TaskLabels
 from spansrl.structures import Sentence
 from spansrl.vocab import Vocabulary
 
@@ -37,6 +38,7 @@ class Batch:
     sentence: Tensor  # (N,) which of the S sentences
     pred: Tensor  # (N,)
     gold: Gold
+    tasks: TaskGold | None = None  # where predicates and senses are learnt too
 
     @property
     def n_props(self) -> int:
@@ -60,6 +62,7 @@ class Batch:
             sentence=self.sentence.to(device),
             pred=self.pred.to(device),
             gold=gold,
+            tasks=None if self.tasks is None else self.tasks.to(device),
         )
 
 
@@ -74,10 +77,16 @@ class Corpus:
     prop_pred: IntArray  # (P,)
     arg_offsets: IntArray  # (P + 1,) arguments of proposition p
     args: IntArray  # (A, 3) role, first token, last token
+    tasks: TaskLabels | None = None
 
     @classmethod
-    def of(cls, sentences: Sequence[Sentence], roles: Vocabulary) -> Corpus:
-        """The sentences as arrays; arguments with foreign roles cannot be learnt and are left out."""
+    def of(
+        cls, sentences: Sequence[Sentence], roles: Vocabulary, *, senses: Vocabulary | None = None
+    ) -> Corpus:
+        """The sentences as arrays; arguments with foreign roles cannot be learnt and are left out.
+
+        With `senses`, predicates and senses are labels too.
+        """
         props = [(s, prop) for s, sent in enumerate(sentences) for prop in sent.props]
         known = [[arg for arg in prop.args if arg.role in roles.index] for _, prop in props]
         flat = [(roles.index[arg.role], arg.start, arg.end - 1) for args in known for arg in args]
@@ -89,6 +98,7 @@ class Corpus:
             prop_pred=np.array([prop.pred for _, prop in props], dtype=np.int64),
             arg_offsets=offsets_of([len(args) for args in known]),
             args=np.array(flat, dtype=np.int64).reshape(-1, 3),
+            tasks=None if senses is None else TaskLabels.of(sentences, senses),
         )
 
     @property
@@ -98,7 +108,14 @@ class Corpus:
 
     def batch(self, props: IntArray) -> Batch:
         """The given propositions with the sentences they stand in, each sentence once."""
-        rows, sentence = np.unique(self.prop_sentence[props], return_inverse=True)
+        return self._batch(np.unique(self.prop_sentence[props]), props)
+
+    def sentence_batch(self, rows: IntArray) -> Batch:
+        """The given sentences with all of their propositions, if any."""
+        rows = np.sort(rows)
+        return self._batch(rows, self._props_of(rows))
+
+    def _batch(self, rows: IntArray, props: IntArray) -> Batch:
         first, after = self.arg_offsets[props], self.arg_offsets[props + 1]
         counts = after - first
         ends = np.cumsum(counts)
@@ -108,7 +125,7 @@ class Corpus:
             rows=rows,
             lengths=torch.from_numpy(self.lengths[self.prop_sentence[props]]),
             sentence_lengths=torch.from_numpy(self.lengths[rows]),
-            sentence=torch.from_numpy(sentence.astype(np.int64)),
+            sentence=torch.from_numpy(np.searchsorted(rows, self.prop_sentence[props])),
             pred=torch.from_numpy(self.prop_pred[props]),
             gold=Gold(
                 prop=torch.from_numpy(np.repeat(np.arange(len(props)), counts)),
@@ -116,34 +133,40 @@ class Corpus:
                 first=gold[:, 1],
                 last=gold[:, 2],
             ),
+            tasks=None if self.tasks is None else self.tasks.take(rows, props),
         )
 
     def whole(self) -> Batch:
         """Every proposition, in order."""
         return self.batch(np.arange(self.n_props))
 
-    def epoch_props(self, batch_size: int, *, seed: int, epoch: int, by_sentence: bool) -> list[IntArray]:
-        """Propositions of an epoch's batches, similar lengths together; seed and epoch decide the order."""
-        return self._shuffled(batch_size, np.random.default_rng([seed, epoch]), by_sentence)
+    def epoch_items(self, batch_size: int, *, seed: int, epoch: int, by_sentence: bool) -> list[IntArray]:
+        """What goes into each batch of an epoch, similar lengths together; seed and epoch decide the order.
+
+        Items are propositions (for `batch`), or sentences with all of theirs (for `sentence_batch`).
+        """
+        items, lengths = self._items(by_sentence)
+        order = np.random.default_rng([seed, epoch])
+        return [items[chosen] for chosen in _shuffled(lengths, batch_size, order)]
 
     def steps(self, batch_size: int, *, by_sentence: bool) -> int:
         """Batches in an epoch."""
-        items = int((np.diff(self.prop_offsets) > 0).sum()) if by_sentence else self.n_props
-        return -(-items // batch_size)
+        return -(-len(self._items(by_sentence)[0]) // batch_size)
 
-    def _shuffled(self, batch_size: int, order: np.random.Generator, by_sentence: bool) -> list[IntArray]:
-        """Propositions of each batch: items shuffled, stably sorted by length, cut, the batches shuffled."""
-        if by_sentence:
-            items = np.flatnonzero(np.diff(self.prop_offsets) > 0)
-            lengths = self.lengths[items]
-        else:
-            items = np.arange(self.n_props)
-            lengths = self.lengths[self.prop_sentence]
-        shuffled = order.permutation(len(items))
-        by_length = items[shuffled[np.argsort(lengths[shuffled], kind="stable")]]
-        cuts = [by_length[k : k + batch_size] for k in range(0, len(by_length), batch_size)]
-        batches = [cuts[k] for k in order.permutation(len(cuts))]
-        return [self._props_of(batch) for batch in batches] if by_sentence else batches
+    def _items(self, by_sentence: bool) -> tuple[IntArray, IntArray]:
+        """What an epoch goes through, and how long it is; predicates are learnt from all sentences."""
+        if not by_sentence:
+            return np.arange(self.n_props), self.lengths[self.prop_sentence]
+        wanted = np.diff(self.prop_offsets) >= (0 if self.tasks is not None else 1)
+        return np.flatnonzero(wanted), self.lengths[wanted]
 
     def _props_of(self, sentences: IntArray) -> IntArray:
         return np.concatenate([np.arange(self.prop_offsets[s], self.prop_offsets[s + 1]) for s in sentences])
+
+
+def _shuffled(lengths: IntArray, batch_size: int, order: np.random.Generator) -> list[IntArray]:
+    """Items of each batch: shuffled, stably sorted by length, cut, and the batches shuffled."""
+    shuffled = order.permutation(len(lengths))
+    by_length = shuffled[np.argsort(lengths[shuffled], kind="stable")]
+    cuts = [by_length[k : k + batch_size] for k in range(0, len(by_length), batch_size)]
+    return [cuts[k] for k in order.permutation(len(cuts))]

@@ -180,7 +180,9 @@ class TransformerEmbedder(Embedder):
 
     def forward(self, inputs: PieceInput) -> Tensor:
         """-> (S, T, D)"""
-        out: Tensor = self.dropout(self.mix(self.transformer(inputs).movedim(2, 0)))
+        # Mixing comes first: it is linear, and one layer's worth of vectors is less to pool than all.
+        mixed: Tensor = self.mix(torch.stack(self.transformer.states(inputs)))  # (W, P, D)
+        out: Tensor = self.dropout(self.transformer.pool(mixed, inputs))
         return out
 
     def save_files(self, files: Path) -> None:

@@ -10,6 +10,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from spansrl.config import EncoderConfig
+from spansrl.model.attention import AttentionStack
+
 
 class InterleavedLSTM(nn.Module):
     """`layers` one-directional LSTMs with ReLU connections; dropout on every LSTM's input."""
@@ -63,27 +66,43 @@ class PredicateMark(nn.Module):
 
 
 class PredicateHead(nn.Module):
-    """Conditions on the predicate after one pass a sentence: two layers on token, predicate and distance."""
+    """Conditions on the predicate after one pass a sentence.
 
-    def __init__(self, in_width: int, width: int, max_distance: int, dropout: float) -> None:
+    Token, predicate and distance are added up; what follows is a layer for each token by itself, or layers of
+    self-attention, in which the tokens of a sentence learn from each other what the predicate makes of them.
+    """
+
+    def __init__(self, in_width: int, config: EncoderConfig) -> None:
         super().__init__()
+        width = config.width
         self.token = nn.Linear(in_width, width)
         self.pred = nn.Linear(in_width, width, bias=False)  # one bias is enough for their sum
-        self.distance = nn.Embedding(2 * max_distance + 1, width)
-        self.out = nn.Linear(width, width)
-        self.dropout = nn.Dropout(dropout)
-        self.max_distance = max_distance
+        self.distance = nn.Embedding(2 * config.max_distance + 1, width)
+        self.dropout = nn.Dropout(config.dropout)
+        self.max_distance = config.max_distance
         self.out_width = width
-        for linear in (self.token, self.pred, self.out):
+        for linear in (self.token, self.pred):
             init_linear(linear)
         nn.init.normal_(self.distance.weight, std=0.1)
+        self.attention = self.out = None
+        if config.attention_layers:
+            self.attention = AttentionStack(
+                width, config.attention_heads, config.attention_layers, config.dropout
+            )
+        else:
+            self.out = nn.Linear(width, width)
+            init_linear(self.out)
 
-    def forward(self, h: Tensor, sentence: Tensor, pred: Tensor) -> Tensor:
-        """h (S, T, D), sentence (N,), pred (N,) -> (N, T, width)"""
+    def forward(self, h: Tensor, sentence: Tensor, pred: Tensor, mask: Tensor) -> Tensor:
+        """h (S, T, D), sentence (N,), pred (N,), mask (N, T) -> (N, T, width)"""
         away = torch.arange(h.shape[1], device=h.device) - pred[:, None]  # (N, T)
         away = away.clamp(-self.max_distance, self.max_distance) + self.max_distance
         hidden = self.token(h)[sentence]  # (N, T, width)
         hidden = hidden + self.pred(h[sentence, pred])[:, None] + self.distance(away)
+        if self.attention is not None:
+            attended: Tensor = self.attention(self.dropout(hidden), mask)
+            return attended
+        assert self.out is not None
         return torch.relu(self.out(self.dropout(torch.relu(hidden))))
 
 

@@ -140,7 +140,7 @@ class MixtureExamples:
     def epoch(self, epoch: int, skip: int = 0) -> Iterator[tuple[Batch, MixtureInput]]:
         """The batches of an epoch, without the first `skip`."""
         corpus, settings = self.features.corpus, self.config
-        for props in corpus.epoch_props(
+        for props in corpus.epoch_items(
             settings.batch_size, seed=settings.seed, epoch=epoch, by_sentence=False
         )[skip:]:
             yield corpus.batch(props).to(self.device), self.features.take(props).to(self.device)

@@ -15,6 +15,7 @@ from spansrl.model.crf import CrfOutput, TagLogits, crf_loss, gold_tags
 from spansrl.model.embed import Embedder
 from spansrl.model.encoder import InterleavedLSTM, PredicateHead, PredicateMark
 from spansrl.model.span import SpanLogits, SpanOutput, span_loss
+from spansrl.model.tasks import TaskHeads
 from spansrl.structures import Sentence
 from spansrl.vocab import Vocabulary
 
@@ -49,14 +50,14 @@ class OnePassEncoder(nn.Module):
             else None
         )
         head_width = in_width if self.lstm is None else self.lstm.out_width
-        self.head = PredicateHead(head_width, config.width, config.max_distance, config.dropout)
+        self.head = PredicateHead(head_width, config)
         self.out_width = self.head.out_width
 
     def forward(self, x: Tensor, batch: Batch) -> Tensor:
         """x (S, T, D) -> (N, T, out_width)"""
         if self.lstm is not None:
             x = self.lstm(x, batch.sentence_lengths)
-        out: Tensor = self.head(x, batch.sentence, batch.pred)
+        out: Tensor = self.head(x, batch.sentence, batch.pred, batch.mask())
         return out
 
 
@@ -66,10 +67,13 @@ class Network(nn.Module):
     encoder: MarkedEncoder | OnePassEncoder
     output: SpanOutput | CrfOutput
 
-    def __init__(self, config: Config, roles: Sequence[str], embedder: Embedder) -> None:
+    def __init__(
+        self, config: Config, roles: Sequence[str], embedder: Embedder, senses: Sequence[str] = ()
+    ) -> None:
         super().__init__()
         self.config = config
         self.roles = Vocabulary(roles)
+        self.senses = Vocabulary(senses) if config.tasks.any else None
         self.embedder = embedder
         marked = config.encoder.predicate == "input"
         self.encoder = (MarkedEncoder if marked else OnePassEncoder)(embedder.width, config.encoder)
@@ -79,6 +83,9 @@ class Network(nn.Module):
             if config.output.kind == "span"
             else CrfOutput(width, len(roles), config.output.transitions)
         )
+        self.tasks = (
+            None if self.senses is None else TaskHeads(embedder.width, len(senses), config.encoder.dropout)
+        )
 
     def token_features(self, batch: Batch, inputs: Any) -> Tensor:
         """h of the paper's Eq. 4: (N, T, D)"""
@@ -87,15 +94,26 @@ class Network(nn.Module):
 
     def forward(self, batch: Batch, inputs: Any) -> SpanLogits | TagLogits:
         """Scores of all spans, or of all tag sequences."""
-        h = self.token_features(batch, inputs)
+        return self._logits(self.token_features(batch, inputs), batch)
+
+    def _logits(self, h: Tensor, batch: Batch) -> SpanLogits | TagLogits:
         logits: SpanLogits | TagLogits = (
             self.output(h, batch.mask()) if isinstance(self.output, SpanOutput) else self.output(h)
         )
         return logits
 
     def loss(self, batch: Batch, inputs: Any) -> Tensor:
-        """Mean negative log-likelihood of the batch's gold arguments."""
-        logits = self(batch, inputs)
+        """Mean negative log-likelihood of the batch's propositions: arguments and, where learnt, the rest."""
+        x = self.embedder(inputs)  # (S, T, D)
+        total = x.new_zeros(()) if not batch.n_props else self._argument_loss(x, batch)
+        if self.tasks is not None and batch.tasks is not None:
+            total = total + self.tasks.loss(x, batch.sentence, batch.pred, batch.tasks) / max(
+                1, batch.n_props
+            )
+        return total
+
+    def _argument_loss(self, x: Tensor, batch: Batch) -> Tensor:
+        logits = self._logits(self.encoder(x, batch), batch)
         if isinstance(logits, SpanLogits):
             return span_loss(logits, batch.pred, batch.gold)
         mask = batch.mask()

@@ -120,20 +120,28 @@ class Transformer(nn.Module):
 
     def forward(self, inputs: PieceInput) -> Tensor:
         """(S, T, L, D): every layer's vector of every token"""
-        states = self.encoder(
+        layers = torch.stack(self.states(inputs), dim=2)  # (W, P, L, D)
+        *_, L, D = layers.shape
+        return self.pool(layers.flatten(2), inputs).view(inputs.n_sentences, inputs.n_tokens, L, D)
+
+    def states(self, inputs: PieceInput) -> tuple[Tensor, ...]:
+        """The vectors of every piece, (W, P, D), from each of the L layers."""
+        states: tuple[Tensor, ...] = self.encoder(
             inputs.pieces, attention_mask=inputs.mask.long(), output_hidden_states=True
         ).hidden_states
-        layers = torch.stack(states, dim=2)  # (W, P, L, D)
-        W, P, L, D = layers.shape
-        flat, place = layers.view(W * P, L * D), inputs.token.reshape(-1)
+        return states
+
+    def pool(self, x: Tensor, inputs: PieceInput) -> Tensor:
+        """Vectors of pieces (W, P, D) -> of tokens (S, T, D)"""
+        flat, place = x.flatten(0, 1), inputs.token.reshape(-1)  # (W · P, D), (W · P,)
         if self.pooling == "first":
             previous = torch.nn.functional.pad(inputs.token[:, :-1], (1, 0), value=-1).reshape(-1)
             place = torch.where(place == previous, inputs.n_sentences * inputs.n_tokens, place)
         size = inputs.n_sentences * inputs.n_tokens + 1  # one more row takes what belongs to no token
-        total = flat.new_zeros(size, L * D).index_add(0, place, flat)
+        total = flat.new_zeros(size, flat.shape[1]).index_add(0, place, flat)
         count = flat.new_zeros(size).index_add(0, place, flat.new_ones(len(place)))
         mean = total[:-1] / count[:-1, None].clamp(min=1)
-        return mean.view(inputs.n_sentences, inputs.n_tokens, L, D)
+        return mean.view(inputs.n_sentences, inputs.n_tokens, -1)
 
 
 def _cuts(token: IntArray, room: int) -> list[int]:

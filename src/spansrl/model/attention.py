@@ -1,0 +1,51 @@
+"""Self-attention over a sentence's tokens, run once the predicate is known."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+from torch.nn.functional import gelu, scaled_dot_product_attention
+
+
+class AttentionLayer(nn.Module):
+    """A pre-norm transformer layer: x + attention(norm(x)), then x + feed-forward(norm(x))."""
+
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.heads = heads
+        self.attention_norm = nn.LayerNorm(width)
+        self.projection = nn.Linear(width, 3 * width)
+        self.attended = nn.Linear(width, width)
+        self.feed_norm = nn.LayerNorm(width)
+        self.inner = nn.Linear(width, 4 * width)
+        self.outer = nn.Linear(4 * width, width)
+        self.dropout = nn.Dropout(dropout)
+        for linear in (self.projection, self.attended, self.inner, self.outer):
+            nn.init.normal_(linear.weight, std=0.02)
+            nn.init.zeros_(linear.bias)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """x (N, T, D), mask (N, T) true at tokens -> (N, T, D)"""
+        N, T, D = x.shape
+        parts = self.projection(self.attention_norm(x)).view(N, T, 3, self.heads, D // self.heads)
+        query, key, value = parts.permute(2, 0, 3, 1, 4)  # (N, heads, T, D / heads) each
+        found = scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None])
+        x = x + self.dropout(self.attended(found.transpose(1, 2).reshape(N, T, D)))
+        fed = self.outer(gelu(self.inner(self.feed_norm(x))))
+        out: Tensor = x + self.dropout(fed)
+        return out
+
+
+class AttentionStack(nn.Module):
+    """Layers of self-attention with a norm at the end; without layers, nothing."""
+
+    def __init__(self, width: int, heads: int, layers: int, dropout: float) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(AttentionLayer(width, heads, dropout) for _ in range(layers))
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """x (N, T, D), mask (N, T) -> (N, T, D)"""
+        for layer in self.layers:
+            x = layer(x, mask)
+        out: Tensor = self.norm(x)
+        return out
