@@ -25,6 +25,8 @@ _HELVETICA = (
     "833 556 556 556 556 333 500 278 556 500 722 500 500 500 334 260 334 584"
 )
 _WIDTHS = {chr(32 + k): int(width) / 1000 for k, width in enumerate(_HELVETICA.split())}
+_WIDTHS |= {"‘": 0.222, "’": 0.222, "“": 0.333, "”": 0.333, "–": 0.556, "—": 1.0, "…": 1.0}
+_EMOJI = 1.25
 _OTHER = 0.62  # what a narrow character of another script takes, rather too much than too little
 
 
@@ -80,15 +82,26 @@ def advance(text: str) -> float:
     if text.isascii():
         return sum(_WIDTHS.get(char, _OTHER) for char in text)
     if columns(text) != sum(map(_cells, text)):  # emoji made of several characters
-        return float(columns(text))
+        return columns(text) * _EMOJI / 2
     return sum(_advance(char) for char in text)
 
 
 def _advance(char: str) -> float:
+    if "\U0001f000" <= char <= "\U0001faff":
+        return _EMOJI
     cells = _cells(char)
     if cells != 1:
         return cells / 2  # East Asian characters are as wide as the font is high
-    return _WIDTHS.get(unicodedata.normalize("NFD", char)[0], _OTHER)
+    return _WIDTHS.get(_base(char), _OTHER)
+
+
+def is_measured(text: str) -> bool:
+    """Whether all of the text is in letters that the table of widths has, with or without accents."""
+    return bool(text.strip()) and all(_base(char) in _WIDTHS for char in text)
+
+
+def _base(char: str) -> str:
+    return unicodedata.normalize("NFD", char)[0]
 
 
 def runs_right_to_left(words: tuple[str, ...]) -> bool:

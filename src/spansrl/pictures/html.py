@@ -7,19 +7,22 @@ selected, so that copying from a picture copies its words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from html import escape
 
-from spansrl.pictures.characters import advance, runs_right_to_left, visible
-from spansrl.pictures.marks import Mark, Meanings, glued, rows_of
-from spansrl.pictures.style import LABEL_SIZE, PADDING, STYLE
+from spansrl.pictures.characters import runs_right_to_left, visible
+from spansrl.pictures.flow import flow, label_places
+from spansrl.pictures.marks import Mark, Meanings, Row, glued, rows_of, shelves
+from spansrl.pictures.style import STYLE
 from spansrl.structures import Sentence
 
-_SPACE = 0.28  # a blank, in units of the font's size
-_REPEAT = 20.0  # a bar says its label again after so much, for whoever sees it go on in a new line
-_UNBROKEN = 14.0  # columns that should stay together do so up to this width
-
 __all__ = ["STYLE", "document_html", "fragment_html", "sentence_html"]
+
+# In units of the font's size: longer sentences wrap on most screens, and there propositions side by side
+# share a row.
+_LONG = 45.0
+_EMPTY = "<i></i>"
+_THREAD = '<i class="srl-k"></i>'
 
 
 def sentence_html(sent: Sentence, *, frames: Meanings | None = None) -> str:
@@ -28,21 +31,28 @@ def sentence_html(sent: Sentence, *, frames: Meanings | None = None) -> str:
     >>> print(sentence_html(Sentence(("Hi",))))
     <div class="srl" dir="ltr"><span class="srl-w srl-s"><bdi class="srl-t">Hi</bdi></span></div>
     """
-    lanes = [lane for row in rows_of(sent, frames) for lane in row.lanes]
-    firsts = [k for row in rows_of(sent, frames) for k in range(len(row.lanes))]
     words = [visible(token) for token in sent.tokens]
-    close = [*glued(sent)[1:], False]  # whether no space follows
-    widths = [advance(word) + (0 if near else _SPACE) for word, near in zip(words, close, strict=True)]
-    cells = [_lane_cells(lane, widths, first=k == 0) for lane, k in zip(lanes, firsts, strict=True)]
-    columns = [
-        f'<span class="srl-w{"" if near else " srl-s"}"><bdi class="srl-t">{escape(word)}</bdi>'
-        f"{''.join(lane[k] for lane in cells)}</span>"
-        for k, (word, near) in enumerate(zip(words, close, strict=True))
+    spaced = [not near for near in [*glued(sent)[1:], False]][: len(words)]
+    rows = rows_of(sent, frames)
+    flowing = flow(words, spaced, [mark for row in rows for mark in row.marks])
+    lanes = [
+        _cells(shelf, lane, flowing.widths)
+        for shelf in shelves(rows, shared=sum(flowing.widths) > _LONG)
+        for lane in range(max(len(row.lanes) for _, row in shelf))
     ]
-    direction = "rtl" if runs_right_to_left(sent.tokens) else "ltr"
-    return (
-        f'<div class="srl" dir="{direction}">{"".join(_keep_together(columns, widths, lanes, close))}</div>'
+    predicates = {prop.pred for prop in sent.props}
+
+    def column(k: int) -> str:
+        classes = "srl-w" + " srl-s" * spaced[k] + f" srl-x{flowing.spacers[k]}" * (flowing.spacers[k] > 0)
+        word = f'<bdi class="srl-t{" srl-v" * (k in predicates)}">{escape(words[k])}</bdi>'
+        return f'<span class="{classes}">{word}{"".join(cells[k] for cells in lanes)}</span>'
+
+    body = "".join(
+        column(box.start) if len(box) == 1 else f'<span class="srl-g">{"".join(map(column, box))}</span>'
+        for box in flowing.boxes()
     )
+    direction = "rtl" if runs_right_to_left(sent.tokens) else "ltr"
+    return f'<div class="srl" dir="{direction}">{body}</div>'
 
 
 def fragment_html(sentences: Iterable[Sentence], *, frames: Meanings | None = None) -> str:
@@ -64,56 +74,33 @@ def document_html(
     )
 
 
-def _lane_cells(lane: tuple[Mark, ...], widths: list[float], *, first: bool) -> list[str]:
-    """One cell a token; a proposition's first lane keeps a little distance from what is above it."""
-    empty = "srl-c srl-n" if first else "srl-c"
-    cells = [f'<span class="{empty}"></span>'] * len(widths)
-    for mark in lane:
-        title = escape(visible(mark.title))
-        since = 0.0
-        for k in range(mark.start, mark.end):
-            classes = [empty, f"srl-m srl-{mark.group}"]
-            classes += ["srl-b"] * (k == mark.start) + ["srl-e"] * (k == mark.end - 1)
-            label = ""
-            if k == mark.start or since >= _REPEAT:
-                label, since = _label(mark, widths, k), 0.0
-            since += widths[k]
-            cells[k] = f'<span class="{" ".join(classes)}" title="{title}">{label}</span>'
+def _cells(shelf: list[tuple[int, Row]], lane: int, widths: list[float]) -> list[str]:
+    """One cell a token for one lane of a shelf; a thin thread joins what belongs to one proposition."""
+    cells = [_EMPTY] * len(widths)
+    for number, row in shelf:
+        if lane == 0:
+            cells[row.start : row.end] = [_THREAD] * (row.end - row.start)
+        for mark in row.lanes[lane] if lane < len(row.lanes) else ():
+            cells[mark.start : mark.end] = _bar(mark, number, widths)
     return cells
 
 
-def _label(mark: Mark, widths: list[float], place: int) -> str:
-    """The label at a token; it lies over the bar, but makes room for itself where the bar is too short."""
-    wide = _label_width(mark) > sum(widths[mark.start : mark.end])
-    again = ' aria-hidden="true"' if place > mark.start else ""
-    return f'<span class="srl-l{" srl-f" if wide else ""}"{again}>{escape(visible(mark.label))}</span>'
+def _bar(mark: Mark, number: int, widths: list[float]) -> list[str]:
+    """The cells of one mark; `number` tells the style which proposition it belongs to."""
+    title = escape(visible(mark.title))
+    cells = []
+    places = label_places(mark, widths)
+    for k in range(mark.start, mark.end):
+        ends = " srl-b" * (k == mark.start) + " srl-e" * (k == mark.end - 1)
+        label = _label(mark, again=k > mark.start) if k in places else ""
+        cells.append(
+            f'<span class="srl-m srl-{mark.group} srl-{number}{ends}" title="{title}">{label}</span>'
+        )
+    return cells
 
 
-def _label_width(mark: Mark) -> float:
-    return advance(visible(mark.label)) * LABEL_SIZE * 1.08 + 2 * PADDING + _SPACE  # bold is wider
-
-
-def _keep_together(
-    columns: list[str], widths: list[float], lanes: list[tuple[Mark, ...]], close: list[bool]
-) -> Iterator[str]:
-    """Columns with those in one box that no line should end between: words without a space, label's tokens."""
-    joined = list(close)  # whether the next column stays with this one
-    for mark in (mark for lane in lanes for mark in lane):
-        width, k = widths[mark.start], mark.start
-        while width < _label_width(mark) and k + 1 < mark.end:
-            joined[k], k = True, k + 1
-            width += widths[k]
-    box, width = [columns[0]] if columns else [], widths[0] if widths else 0.0
-    for k in range(1, len(columns)):
-        if joined[k - 1] and width + widths[k] <= _UNBROKEN:
-            box.append(columns[k])
-            width += widths[k]
-        else:
-            yield _box(box)
-            box, width = [columns[k]], widths[k]
-    if box:
-        yield _box(box)
-
-
-def _box(columns: list[str]) -> str:
-    return columns[0] if len(columns) == 1 else f'<span class="srl-g">{"".join(columns)}</span>'
+def _label(mark: Mark, *, again: bool) -> str:
+    """The label lies over its bar; where that is one column, it is part of it and keeps it wide enough."""
+    classes = "srl-l srl-f" if mark.end - mark.start == 1 else "srl-l"
+    hidden = ' aria-hidden="true"' if again else ""
+    return f'<span class="{classes}"{hidden}>{escape(visible(mark.label))}</span>'

@@ -24,9 +24,9 @@ class Line(NamedTuple):
         """From the first word's beginning to the end of the last one's room."""
         return self.places[-1] + self.rooms[-1]
 
-    def extent(self, mark: Mark) -> tuple[float, float] | None:
-        """Where a mark, or the part of it that is on this line, begins and ends; None if it is elsewhere."""
-        first, last = max(mark.start, self.start) - self.start, min(mark.end, self.end) - self.start - 1
+    def extent(self, start: int, end: int) -> tuple[float, float] | None:
+        """Where a span, or the part of it that is on this line, begins and ends; None if it is elsewhere."""
+        first, last = max(start, self.start) - self.start, min(end, self.end) - self.start - 1
         return (self.places[first], self.places[last] + self.rooms[last]) if first <= last else None
 
 

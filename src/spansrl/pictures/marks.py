@@ -6,7 +6,7 @@ stand side by side. A mark is one labelled span: an argument, or a piece of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from spansrl.pictures.palette import group_of
@@ -27,6 +27,11 @@ class Mark(NamedTuple):
     group: str
     title: str
 
+    @property
+    def span(self) -> Span:
+        """Where the mark is."""
+        return Span(self.start, self.end)
+
 
 class Row(NamedTuple):
     """One proposition: its name, and its marks in lanes."""
@@ -34,10 +39,44 @@ class Row(NamedTuple):
     name: str
     lanes: tuple[tuple[Mark, ...], ...]
 
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """The marks of all lanes."""
+        return tuple(mark for lane in self.lanes for mark in lane)
+
+    @property
+    def start(self) -> int:
+        """The first token that the proposition has to do with."""
+        return min(mark.start for mark in self.marks)
+
+    @property
+    def end(self) -> int:
+        """The token after the last one."""
+        return max(mark.end for mark in self.marks)
+
 
 def rows_of(sent: Sentence, meanings: Meanings | None = None) -> list[Row]:
     """One row a proposition, in the sentence's order; `meanings` serves arguments that bring none."""
     return [_row(sent, prop, meanings) for prop in sent.props]
+
+
+def shelves(rows: Sequence[Row], *, shared: bool) -> list[list[tuple[int, Row]]]:
+    """The rows with their numbers; with `shared`, those that are side by side stand on one shelf.
+
+    A row goes to the first shelf that has room for it.
+    """
+    found: list[list[tuple[int, Row]]] = []
+    for number, row in enumerate(rows):
+        fitting = (
+            shelf
+            for shelf in found
+            if all(row.end <= other.start or other.end <= row.start for _, other in shelf)
+        )
+        if shared and (shelf := next(fitting, None)) is not None:
+            shelf.append((number, row))
+        else:
+            found.append([(number, row)])
+    return found
 
 
 def name_of(sent: Sentence, prop: Proposition) -> str:

@@ -14,7 +14,9 @@ Rgb = tuple[int, int, int]
 
 PAPER = {"light": (255, 255, 255), "dark": (24, 26, 31)}
 INK = {"light": (28, 30, 36), "dark": (232, 234, 239)}
-READABLE = 5.0  # the contrast that shades are made for; WCAG AA asks for 4.5
+THREAD = {"light": "#b4b8c2", "dark": "#5b606d"}  # the line that joins the marks of a proposition
+READABLE = 5.0  # the contrast that inks are made for; WCAG AA asks for 4.5
+SEEN = 2.0  # the contrast that lines are made for, since yellow on white would be none
 
 _TINT = {"light": 0.17, "dark": 0.26}  # how much of the hue is in the ground of a bar
 
@@ -77,13 +79,14 @@ def shades(group: str, theme: str) -> Shades:
     hue, paper = GROUPS[group].hue, PAPER[theme]
     tint = mix(hue, paper, _TINT[theme])
     towards = (0, 0, 0) if theme == "light" else (255, 255, 255)
-    # The least change of the hue that can be read, so that the label keeps as much colour as it may.
-    ink = next(
-        shade
-        for step in range(101)
-        if contrast(shade := mix(towards, hue, step / 100), tint) >= READABLE or step == 100
-    )
-    return Shades(css(hue), css(tint), css(ink))
+    line, ink = _until(SEEN, hue, towards, paper), _until(READABLE, hue, towards, tint)
+    return Shades(css(line), css(tint), css(ink))
+
+
+def _until(wanted: float, hue: Rgb, towards: Rgb, ground: Rgb) -> Rgb:
+    """The hue with the least black or white that has the wanted contrast, so that it keeps its colour."""
+    mixed = (mix(towards, hue, step / 100) for step in range(101))
+    return next((shade for shade in mixed if contrast(shade, ground) >= wanted), towards)
 
 
 def mix(one: Rgb, other: Rgb, share: float) -> Rgb:

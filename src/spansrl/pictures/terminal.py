@@ -44,7 +44,7 @@ def sentence_text(sent: Sentence, *, width: int = 80, colour: bool = False, enco
     """The drawing, in lines of at most `width` columns (16 if that is less), without a last line end.
 
     `encoding` is the terminal's; what it cannot hold is written as an escape. A word that is longer than a
-    line is cut. Colours are of the 256 that terminals know, and none of them is all that tells two roles apart.
+    line is cut. Colours are of the 256 that terminals know, and only repeat what the labels say.
     """
     width = max(width, _NARROWEST)
     pen = _BOX if _encodes(encoding) else _ASCII
@@ -75,7 +75,7 @@ def _drawn(line: Line, words: list[str], rows: list[Row], pen: Pen, colour: bool
             pieces = [
                 (extent[0], _bracket(mark, line, int(extent[1] - extent[0]), row, pen), _code(mark, colour))
                 for mark in lane
-                if (extent := line.extent(mark)) is not None
+                if (extent := line.extent(*mark.span)) is not None
             ]
             if pieces:
                 yield _set(pieces)
@@ -91,7 +91,7 @@ def _set(pieces: Iterable[tuple[float, str, str]]) -> str:
 
 
 def _bracket(mark: Mark, line: Line, width: int, row: Row, pen: Pen) -> str:
-    """A mark in `width` columns, open where it goes on in another line; there it says whose it is, if it can."""
+    """A mark in `width` columns, open where another line has more of it; a later part says whose it is."""
     kind = (
         pen.predicate if mark.group == PREDICATE else pen.adjunct if GROUPS[mark.group].adjunct else pen.core
     )
