@@ -22,7 +22,7 @@ LATE = {
     ("spansrl.model.transformer", "tokenizers"),
     ("spansrl.model.transformer", "transformers"),
 }
-EXTRA = {"torch", "safetensors", "h5py", "tokenizers", "transformers"}
+EXTRA = {"torch", "safetensors", "h5py", "tokenizers", "transformers", "starlette", "pydantic", "uvicorn"}
 
 
 class Import(NamedTuple):
@@ -160,14 +160,28 @@ def test_the_command_line_imports_optional_packages_only_inside_functions():
             assert not early & EXTRA, f"{module} imports {early & EXTRA} when it is loaded"
 
 
+def loaded_with(module: str) -> set[str]:
+    """Every module of ours that loading this one loads, packages around them included."""
+    loaded, found = set(), {module}
+    while found:
+        name = found.pop()
+        loaded.add(name)
+        parents = {name.rsplit(".", k)[0] for k in range(1, name.count(".") + 1)}
+        early = {other.name for other in own_imports(name) if not other.late and not other.typing}
+        found |= (parents | early) - loaded
+    return loaded
+
+
 def test_the_command_line_does_not_load_what_needs_optional_packages():
-    needing = {part for part, place in PLACES.items() if NEEDS[place.layer] & EXTRA} - {"cli", "__main__"}
     for module in MODULES:
         if part_of(module) == "cli":
-            early = {
-                part_of(found.name) for found in own_imports(module) if not found.late and not found.typing
-            }
-            assert not early & needing, f"{module} imports {early & needing} when it is loaded"
+            for other in loaded_with(module):
+                early = {
+                    found.name.split(".")[0]
+                    for found in IMPORTS[other]
+                    if not found.late and not found.typing
+                }
+                assert not early & EXTRA, f"{module} loads {other}, which imports {early & EXTRA}"
 
 
 def own_imports(module: str) -> list[Import]:

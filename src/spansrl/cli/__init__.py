@@ -19,6 +19,7 @@ COMMANDS = {
     "train": "Train a model from a config.",
     "label": "Label the predicates of a file with a trained model.",
     "ensemble": "Combine trained span models.",
+    "serve": "Serve a page and an HTTP interface that label text.",
 }
 
 

@@ -1,0 +1,90 @@
+"""`spansrl serve`: the HTTP server and its page."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from spansrl.errors import MissingExtraError
+from spansrl.server.limits import Limits
+
+EXAMPLES = """
+\b
+Examples:
+  spansrl serve                          # then open http://127.0.0.1:8000 in a browser
+  spansrl serve --port 9000 --model runs/span-1 --threads 4
+  spansrl serve --host 0.0.0.0 --allow-host srl.example.org
+  spansrl serve --max-body 5000000 --max-text 1000000 --timeout 300
+\b
+Then, in another terminal:
+  curl http://127.0.0.1:8000/v1/label -H 'Content-Type: application/json' \\
+       -d '{"text": "The cat chased a mouse."}'
+"""
+LIMITS = (
+    ("--max-body", "body_bytes", "Bytes of a request, and of a line of a stream."),
+    ("--max-text", "text_chars", "Characters of one text."),
+    ("--max-tokens", "tokens", "Tokens of one sentence that comes as tokens."),
+    ("--max-items", "items", "Texts and sentences in one request."),
+    ("--max-queue", "queue_chars", "Characters that may wait to be labelled."),
+    ("--max-streams", "streams", "Streams at the same time."),
+    ("--max-connections", "connections", "Connections at the same time."),
+    ("--timeout", "seconds", "Seconds to wait for an answer."),
+    ("--read-timeout", "read_seconds", "Seconds to wait for a client that sends or reads nothing."),
+)
+
+
+def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An option for each of the server's limits, with its default."""
+    for name, field, text in reversed(LIMITS):
+        default = getattr(Limits(), field)
+        kind = click.FloatRange(min=0, min_open=True) if isinstance(default, float) else click.IntRange(min=1)
+        function = click.option(name, field, default=default, show_default=True, type=kind, help=text)(
+            function
+        )
+    return function
+
+
+@click.command(epilog=EXAMPLES)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one."
+)
+@click.option("--model", type=click.Path(path_type=Path), help="Model directory.  [default: the shipped one]")
+@click.option("--threads", type=click.IntRange(min=1), help="Threads to label with.  [default: all cores]")
+@click.option(
+    "--allow-host", "hosts", multiple=True, metavar="NAME", help="Name that clients may call the server by."
+)
+@limit_options
+def command(
+    host: str, port: int, model: Path | None, threads: int | None, hosts: tuple[str, ...], **limits: Any
+) -> None:
+    """Serve a page and an HTTP interface that label text.
+
+    The page is at /, the interface at /v1/label and described at /docs. Requests that arrive together are
+    labelled together. What goes beyond a limit is refused with a reason. SIGTERM and Ctrl-C finish what is
+    running.
+
+    Nobody has to log in. Only programs on this machine reach the server, unless --host says otherwise; then
+    put a proxy in front of it that knows who may come in.
+    """
+    if any(find_spec(name) is None for name in ("starlette", "pydantic", "uvicorn")):
+        raise MissingExtraError("serving", "serve")
+    import spansrl
+    from spansrl.server.running import run
+
+    logging.basicConfig(format="spansrl: %(levelname)s: %(message)s")
+    run(
+        lambda: spansrl.load(model, threads=threads),
+        host=host,
+        port=port,
+        limits=Limits(**limits),
+        hosts=hosts,
+        on_listening=lambda address: click.echo(
+            f"spansrl: listening on {address} (stop with Ctrl-C)", err=True
+        ),
+    )

@@ -1,0 +1,166 @@
+"""The bodies that clients send, checked to the last field; their JSON schema is made from these classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, Self, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from spansrl.server.limits import Limits
+from spansrl.server.problems import RefusedError
+
+PredicateType = Literal["verb", "noun", "adjective", "auxiliary"]
+
+
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        raise PydanticCustomError("nul", "NUL characters (U+0000) are not taken; remove them")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_without_nul)]
+Token = Annotated[str, Field(min_length=1), AfterValidator(_without_nul)]
+Index = Annotated[int, Field(ge=0)]
+PredicateTypes = Annotated[
+    list[PredicateType],
+    Field(
+        min_length=1,
+        description="Which predicates to look for, where none are given; all types if left out.",
+    ),
+]
+Html = Annotated[
+    bool, Field(description="Add 'html' to each result: a picture of each sentence as an HTML fragment.")
+]
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Item(_Message):
+    """One thing to label: a text, or one sentence as tokens, with its predicates if they are known."""
+
+    id: Annotated[Text, Field(max_length=200, description="Comes back with the result.")] | None = None
+    text: Annotated[Text, Field(description="Plain text of any number of sentences.")] | None = None
+    tokens: Annotated[list[Token], Field(min_length=1, description="One sentence.")] | None = None
+    predicates: (
+        Annotated[list[Index], Field(description="The places of the predicates among 'tokens', from 0.")]
+        | None
+    ) = None
+
+    @model_validator(mode="after")
+    def check(self) -> Self:
+        """What the fields must be together."""
+        self._check_one()
+        return self
+
+    def _check_one(self) -> None:
+        if (self.text is None) == (self.tokens is None):
+            raise _wrong("give either 'text' or 'tokens'")
+        if self.predicates is not None:
+            if self.tokens is None:
+                raise _wrong("'predicates' are places among 'tokens'; with 'text' use 'predicate_types'")
+            if max(self.predicates, default=-1) >= len(self.tokens):
+                raise _wrong(f"'predicates' go from 0 to {len(self.tokens) - 1} for these tokens")
+            if len(set(self.predicates)) < len(self.predicates):
+                raise _wrong("'predicates' names a token twice; name it once")
+
+    @property
+    def chars(self) -> int:
+        """What the item costs: its characters, and one for each end of a token."""
+        return len(self.text or "") + sum(len(token) + 1 for token in self.tokens or ())
+
+
+class LabelRequest(Item):
+    """One item, or many in 'items', and how to label them."""
+
+    items: Annotated[list[Item], Field(min_length=1, description="Many, instead of one.")] | None = None
+    predicate_types: PredicateTypes | None = None
+    html: Html = False
+
+    @model_validator(mode="after")
+    def check(self) -> Self:
+        """One item, or many."""
+        one = [name for name in Item.model_fields if getattr(self, name) is not None]
+        if self.items is None:
+            if self.text is None and self.tokens is None:
+                raise _wrong("give 'text', 'tokens' or 'items'")
+            self._check_one()
+        elif one:
+            raise _wrong(f"give either {one[0]!r} or 'items'; with 'items', each has its own {one[0]!r}")
+        return self
+
+    def all_items(self) -> Sequence[Item]:
+        """The items, whether one or many."""
+        return [self] if self.items is None else self.items
+
+
+class StreamOptions(_Message):
+    """What the address of a stream may say after its question mark."""
+
+    predicate_types: PredicateTypes | None = None
+    html: Html = False
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> StreamOptions:
+        """The options; types are separated by commas."""
+        found: dict[str, object] = dict(query)
+        if "predicate_types" in query:
+            found["predicate_types"] = query["predicate_types"].split(",")
+        if "html" in query:
+            found["html"] = {"true": True, "false": False}.get(query["html"], query["html"])
+        with _Refused("the address"):
+            return cls.model_validate(found)
+
+
+Message = TypeVar("Message", bound=BaseModel)
+
+
+def parse(model: type[Message], body: bytes | bytearray) -> Message:
+    """The message that the bytes hold; raises a RefusedError that names what is wrong, and where."""
+    with _Refused("the body"):
+        return model.model_validate_json(body)
+
+
+def check_sizes(items: Sequence[Item], limits: Limits) -> None:
+    """Raise a RefusedError where there are too many items or too long ones."""
+    if len(items) > limits.items:
+        raise _too_large(f"{len(items)} items in one request; send at most {limits.items}, or use a stream")
+    for place, item in enumerate(items, start=1):
+        if item.chars > limits.text_chars:
+            raise _too_large(f"item {place} has {item.chars} characters; send at most {limits.text_chars}")
+        if len(item.tokens or ()) > limits.tokens:
+            raise _too_large(
+                f"item {place} has {len(item.tokens or ())} tokens; send at most {limits.tokens}"
+            )
+
+
+class _Refused:
+    """Turns a ValidationError of its block into a RefusedError."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ValidationError):
+            found = error.errors(include_url=False, include_input=False, include_context=False)
+            details = [_detail(one) for one in found[:10]]
+            first = ": ".join(filter(None, details[0].values()))
+            message = f"{self.what} is not what it must be: {first}"
+            raise RefusedError(422, "invalid", message, details=details) from None
+
+
+def _detail(error: ErrorDetails) -> dict[str, str]:
+    return {"where": ".".join(map(str, error["loc"])), "message": error["msg"]}
+
+
+def _wrong(message: str) -> PydanticCustomError:
+    return PydanticCustomError("wrong", "{message}", {"message": message})
+
+
+def _too_large(message: str) -> RefusedError:
+    return RefusedError(413, "too_large", message)
