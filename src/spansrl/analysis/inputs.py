@@ -1,0 +1,96 @@
+"""What an analysis is given: gold sentences, systems' answers and, where there are some, model and data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spansrl.decode import Order
+from spansrl.errors import DataError
+from spansrl.evaluation import Score, score
+from spansrl.labeler import Scorer
+from spansrl.structures import Proposition, Sentence
+
+Progress = Callable[[str, int, int], None]  # (what is being done, how much of it is done, how much there is)
+Distance = Literal["cosine", "euclidean"]
+Vectors = NDArray[np.floating[Any]]
+
+
+class SpanModel(Protocol):
+    """A trained model that selects spans, as far as it is looked into."""
+
+    @property
+    def scorer(self) -> Scorer:
+        """Scores propositions."""
+
+    @property
+    def order(self) -> Order:
+        """What its greedy search goes by."""
+
+    def role_vectors(self) -> Vectors:
+        """W, one row a role of the scorer: (R, D)."""
+
+    def argument_vectors(self, sentences: Sequence[Sentence], progress: Progress) -> Iterator[Vectors]:
+        """The span representations of all arguments in the sentences, in order: blocks (n, D)."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A system's answers to the gold sentences, with their official score."""
+
+    name: str
+    sentences: Sequence[Sentence]
+    score: Score
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What can be chosen; the command line's options have the same names."""
+
+    samples: int = 10_000  # of significance tests and intervals
+    seed: int = 0
+    min_count: int = 20  # gold arguments that a label needs to be listed among the frequent
+    examples: int = 3  # sentences drawn for each kind of error
+    neighbours: int = 10
+    distance: Distance = "cosine"
+    spans: tuple[str, ...] = ()  # texts of spans whose neighbours are wanted, beside the misclassified
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Everything that sections are built from; `model_lack` says why a given model cannot be looked into."""
+
+    gold: Sequence[Sentence]
+    systems: Sequence[System]
+    train: Sequence[Sentence] | None = None
+    model: SpanModel | None = None
+    model_lack: str = ""
+    settings: Settings = Settings()
+    progress: Progress = lambda what, done, total: None
+
+
+def make_system(name: str, gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> System:
+    """A system from its answers, which must be to the gold sentences in their order."""
+    if not any(sent.props for sent in gold):
+        raise DataError("gold has no propositions, so there is nothing to analyse; give a labelled file")
+    try:
+        return System(name, predicted, score(gold, predicted))
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from error
+
+
+def predicate_name(sent: Sentence, prop: Proposition) -> str:
+    """The predicate's lemma, else its word in lower case."""
+    if prop.lemma is not None:
+        return prop.lemma
+    return sent.lemmas[prop.pred] if sent.lemmas is not None else sent.tokens[prop.pred].lower()
+
+
+def span_text(sent: Sentence, start: int, end: int, longest: int = 80) -> str:
+    """The words of a span; of a long one, its beginning and its end."""
+    text = " ".join(sent.tokens[start:end])
+    return text if len(text) <= longest else f"{text[: longest // 2]} … {text[-longest // 2 :]}"

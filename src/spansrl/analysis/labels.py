@@ -1,0 +1,156 @@
+"""Section 3: where systems are right and wrong: by label (the paper's Table 6), predicate, length, distance.
+
+A breakdown by predicate or by sentence is the official score of that part of gold: what a system predicts for
+other predicates does not count there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from spansrl.analysis.boundaries import difference_columns, differences
+from spansrl.analysis.drawing import grouped_bars
+from spansrl.analysis.inputs import Inputs, predicate_name
+from spansrl.analysis.tables import Picture, Section, Table, columns
+from spansrl.evaluation import Counts, breakdown, score
+from spansrl.evaluation.breakdown import By
+from spansrl.structures import Proposition, Sentence
+from spansrl.tags import VERB
+
+NAME, TITLE = "labels", "By label, predicate, length and distance"
+
+SENTENCE_BINS = (("1-10", 10), ("11-20", 20), ("21-30", 30), ("31-40", 40), ("41+", None))
+_TAGS = {
+    "verb": ("VB", "VERB", "AUX", "MD"),
+    "noun": ("NN", "NOUN", "PROPN"),
+    "adjective": ("JJ", "ADJ"),
+}
+
+Part = Callable[[Sentence, Proposition], str]  # which part of the corpus a proposition belongs to
+Bins = Mapping[str, Sequence[Counts]]  # name of a bin -> counts of each system
+
+
+def labels(inputs: Inputs) -> Section:
+    """F1 of each part, side by side."""
+    parts: list[Table | Picture] = [*_frequent_labels(inputs), _all_labels(inputs)]
+    if any(sent.pos for sent in inputs.gold):
+        parts += _drawn("part-of-speech", "By the predicate's part of speech", inputs, _by_pos(inputs))
+    parts += _drawn("argument-length", "By length of the argument, in tokens", inputs, _by(inputs, "length"))
+    parts += _drawn("distance", "By tokens between predicate and argument", inputs, _by(inputs, "distance"))
+    parts += _drawn(
+        "sentence-length", "By length of the sentence, in tokens", inputs, _by_sentence_length(inputs)
+    )
+    if inputs.train is not None:
+        parts += _drawn("seen", "By whether training data has the predicate", inputs, _by_seen(inputs))
+    intro = "F1 by the official scorer, of every part by itself; the counts are those of gold."
+    if inputs.train is None:
+        intro += " Pass --train FILE for predicates that training data has and has not."
+    return Section(NAME, TITLE, intro, tuple(parts))
+
+
+def part_of_speech(tag: str) -> str:
+    """The word class of a Penn or universal tag, as far as predicates have one."""
+    return next((name for name, begins in _TAGS.items() if tag.startswith(begins)), "other")
+
+
+def restricted(gold: Sequence[Sentence], part: Part, name: str) -> list[Sentence]:
+    """The sentences with only the propositions of one part."""
+    return [
+        replace(sent, props=tuple(prop for prop in sent.props if part(sent, prop) == name)) for sent in gold
+    ]
+
+
+def _by(inputs: Inputs, by: By) -> Bins:
+    return _joined([breakdown(inputs.gold, system.sentences, by=by) for system in inputs.systems])
+
+
+def _by_pos(inputs: Inputs) -> Bins:
+    def pos(sent: Sentence, prop: Proposition) -> str:
+        return part_of_speech(sent.pos[prop.pred]) if sent.pos else "other"
+
+    return _by_predicate(inputs, pos, [*_TAGS, "other"])
+
+
+def _by_seen(inputs: Inputs) -> Bins:
+    known = {predicate_name(sent, prop) for sent in inputs.train or () for prop in sent.props}
+    return _by_predicate(
+        inputs,
+        lambda sent, prop: "seen" if predicate_name(sent, prop) in known else "unseen",
+        ["seen", "unseen"],
+    )
+
+
+def _by_sentence_length(inputs: Inputs) -> Bins:
+    def length(sent: Sentence, _: Proposition) -> str:
+        return next(name for name, most in SENTENCE_BINS if most is None or len(sent) <= most)
+
+    return _by_predicate(inputs, length, [name for name, _ in SENTENCE_BINS])
+
+
+def _by_predicate(inputs: Inputs, part: Part, names: Sequence[str]) -> Bins:
+    bins = {}
+    for name in names:
+        gold = restricted(inputs.gold, part, name)
+        bins[name] = [score(gold, system.sentences).overall for system in inputs.systems]
+    return bins
+
+
+def _joined(systems: Sequence[Mapping[str, Counts]]) -> Bins:
+    return {name: [counts[name] for counts in systems] for name in systems[0]}
+
+
+def _frequent_labels(inputs: Inputs) -> list[Table | Picture]:
+    found = [system.score.roles for system in inputs.systems]
+    roles = {role: [counts.get(role, Counts()) for counts in found] for role in set().union(*found) - {VERB}}
+    frequent = [role for role, counts in roles.items() if _gold(counts) >= inputs.settings.min_count]
+    frequent.sort(key=lambda role: (-_gold(roles[role]), role))
+    bins = {role: roles[role] for role in frequent}
+    title = f"F1 of labels with {inputs.settings.min_count} or more arguments (Table 6 of the paper)"
+    return _drawn("labels", title, inputs, bins, overall=True)
+
+
+def _all_labels(inputs: Inputs) -> Table:
+    rows = [
+        (
+            role,
+            system.name,
+            counts.correct,
+            counts.excess,
+            counts.missed,
+            counts.precision,
+            counts.recall,
+            counts.f1,
+        )
+        for role in sorted({role for system in inputs.systems for role in system.score.roles} - {VERB})
+        for system in inputs.systems
+        for counts in [system.score.roles.get(role, Counts())]
+    ]
+    names = ("label", "system", "correct", "excess", "missed", "precision", "recall", "F1")
+    return Table("all-labels", "Every label", columns(*names), tuple(rows), shown=0, grouped=1)
+
+
+def _drawn(
+    name: str, title: str, inputs: Inputs, bins: Bins, *, overall: bool = False
+) -> list[Table | Picture]:
+    """A table with a row a bin, and its picture."""
+    bins = {part: counts for part, counts in bins.items() if any(c != Counts() for c in counts)}
+    rows = dict(bins)
+    if overall:
+        rows["overall"] = [system.score.overall for system in inputs.systems]
+    systems = tuple(system.name for system in inputs.systems)
+    table = Table(
+        name,
+        title,
+        (*columns(name.replace("-", " "), "gold"), *columns(*systems), *difference_columns(inputs)),
+        tuple(
+            (part, _gold(counts), *(c.f1 for c in counts), *differences([c.f1 for c in counts]))
+            for part, counts in rows.items()
+        ),
+    )
+    series = [(system, [counts[k].f1 for counts in bins.values()]) for k, system in enumerate(systems)]
+    return [table, Picture(name, title, grouped_bars(list(bins), series, unit="F1"))] if bins else [table]
+
+
+def _gold(counts: Sequence[Counts]) -> int:
+    return counts[0].correct + counts[0].missed

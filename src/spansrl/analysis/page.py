@@ -1,0 +1,128 @@
+"""The report as one HTML page that needs nothing but itself: style, script and pictures stand in it.
+
+Everything that came with the data is escaped; the page asks no host for anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib.resources import files
+
+from spansrl import __version__
+from spansrl.analysis.drawing import CHART_STYLE
+from spansrl.analysis.tables import NOTHING, Example, Examples, Picture, Section, Table, hidden_rows
+from spansrl.pictures import STYLE, sentence_html
+from spansrl.pictures.characters import visible
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+
+
+def report_page(title: str, facts: Mapping[str, str], sections: Sequence[Section]) -> str:
+    """The whole page; `facts` says what was analysed."""
+    own = files("spansrl.analysis")
+    style = own.joinpath("page.css").read_text("utf-8") + CHART_STYLE + STYLE
+    links = "".join(f'<li><a href="#{section.name}">{escape(section.title)}</a></li>' for section in sections)
+    told = "".join(f"<dt>{_shown(key)}</dt><dd>{_shown(value)}</dd>" for key, value in facts.items())
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<title>{_shown(title)}</title>\n<link rel="icon" href="data:,">\n'
+        f"<style>\n{style}</style>\n</head>\n<body>\n"
+        f"<header><h1>{_shown(title)}</h1><dl>{told}</dl></header>\n<nav><ul>{links}</ul></nav>\n<main>\n"
+        + "\n".join(map(_section, sections))
+        + f"\n</main>\n<footer>Written by spansrl {__version__}.</footer>\n"
+        f"<script>\n{own.joinpath('page.js').read_text('utf-8')}</script>\n</body>\n</html>\n"
+    )
+
+
+def _section(section: Section) -> str:
+    intro = f"<p>{_shown(section.intro)}</p>" if section.intro else ""
+    if section.left_out:
+        intro = f'<p class="left-out">{_shown(section.left_out)}</p>'
+    parts = "\n".join(map(_part, section.parts))
+    return f'<section id="{section.name}">\n<h2>{_shown(section.title)}</h2>\n{intro}\n{parts}\n</section>'
+
+
+def _part(part: Table | Picture | Examples) -> str:
+    if isinstance(part, Table):
+        return _table(part)
+    return _picture(part) if isinstance(part, Picture) else _examples(part)
+
+
+def _table(table: Table) -> str:
+    texts = table.texts()[: table.shown]
+    numbers = [all(_is_number(row[k]) for row in texts) for k in range(len(table.columns))]
+    head = "".join(
+        f"<th{_number(number)}>{_shown(column.name)}</th>"
+        for column, number in zip(table.columns, numbers, strict=True)
+    )
+    finds = table.finds or ("",) * len(texts)
+    before: list[str] = []
+    rows = []
+    for row, find in zip(texts, finds, strict=False):
+        same = bool(before) and row[: table.grouped] == before[: table.grouped] and table.grouped > 0
+        shown = ["" if same and k < table.grouped else text or NOTHING for k, text in enumerate(row)]
+        cells = "".join(
+            f"<td{_number(number)}>{_shown(text)}</td>" for text, number in zip(shown, numbers, strict=True)
+        )
+        group = ' class="new-group"' if table.grouped and not same else ""
+        rows.append(f"<tr{group}{_find(find)}>{cells}</tr>")
+        before = row
+    body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    notes = "".join(
+        f'<p class="note">{_shown(note)}</p>' for note in (table.note, hidden_rows(table)) if note
+    )
+    grid = f'<div class="scroll"><table id="table-{table.name}">{body}</table></div>' if texts else ""
+    return f"<h3>{_shown(table.title)}</h3>\n{grid}{notes}"
+
+
+def _picture(picture: Picture) -> str:
+    note = f'<p class="note">{_shown(picture.note)}</p>' if picture.note else ""
+    caption = f"<figcaption>{_shown(picture.title)}</figcaption>"
+    return f'<figure id="picture-{picture.name}">{caption}{picture.svg}</figure>{note}'
+
+
+def _examples(part: Examples) -> str:
+    tags = dict.fromkeys(tag for item in part.items for tag in item.tags)
+    options = "".join(f'<option value="{_shown(tag)}">' for tag in tags)
+    search = (
+        '<div class="search"><input id="search" type="search" list="tags" aria-label="Search the examples" '
+        'placeholder="words, labels, or a kind of error"><button type="button" id="all">Show all</button>'
+        '<span id="found" class="note" aria-live="polite"></span></div>'
+        f'<datalist id="tags">{options}</datalist>'
+    )
+    note = f'<p class="note">{_shown(part.note)}</p>' if part.note else ""
+    return note + search + "\n".join(map(_example, part.items))
+
+
+def _example(example: Example) -> str:
+    tags = "".join(
+        f'<button type="button" class="tag"{_find(tag)}>{_shown(tag)}</button>' for tag in example.tags
+    )
+    words = " ".join([example.title, *example.tags, *example.sentence.tokens]).lower()
+    return (
+        f'<article class="example" data-text="{_shown(words)}"><h4>{_shown(example.title)}</h4>'
+        f"<p>{tags}</p>{sentence_html(example.sentence)}</article>"
+    )
+
+
+def _find(tag: str) -> str:
+    return f' data-find="{_shown(tag)}"' if tag else ""
+
+
+def _number(number: bool) -> str:
+    return ' class="number"' if number else ""
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text or "0")
+    except ValueError:
+        return False
+    return True
+
+
+def _shown(text: str) -> str:
+    return escape(visible(text))

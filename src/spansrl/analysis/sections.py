@@ -1,0 +1,52 @@
+"""The sections of the report in their order, and what each of them needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from spansrl.analysis import boundaries, confusion, labels, overall
+from spansrl.analysis.inputs import Inputs
+from spansrl.analysis.tables import Section
+
+
+class Plan(NamedTuple):
+    """A section that can be built: its name and title, how, and what beside gold and predictions it needs."""
+
+    name: str
+    title: str
+    build: Callable[[Inputs], Section]
+    needs_model: bool = False
+    needs_train: bool = False
+
+
+PLANS = (
+    Plan(overall.NAME, overall.TITLE, overall.overall),
+    Plan(boundaries.NAME, boundaries.TITLE, boundaries.boundaries),
+    Plan(labels.NAME, labels.TITLE, labels.labels),
+    Plan(confusion.NAME, confusion.TITLE, confusion.confusion),
+)
+SECTIONS = tuple(plan.name for plan in PLANS)
+
+
+def build_sections(inputs: Inputs, only: Sequence[str] = ()) -> list[Section]:
+    """The sections asked for, all without `only`; what cannot be built says what to pass."""
+    plans = [plan for plan in PLANS if not only or plan.name in only]
+    return [_build(plan, inputs) for plan in plans]
+
+
+def _build(plan: Plan, inputs: Inputs) -> Section:
+    lacking = _lacking(plan, inputs)
+    return Section(plan.name, plan.title, left_out=lacking) if lacking else plan.build(inputs)
+
+
+def _lacking(plan: Plan, inputs: Inputs) -> str:
+    """What keeps a section from being built, in one line; nothing if nothing does."""
+    if plan.needs_model and inputs.model_lack:
+        return f"Left out: {inputs.model_lack}"
+    options = []
+    if plan.needs_model and inputs.model is None:
+        options.append("--model DIR (a span model)")
+    if plan.needs_train and inputs.train is None:
+        options.append("--train FILE (the model's training data)")
+    return f"Left out: pass {' and '.join(options)}." if options else ""
