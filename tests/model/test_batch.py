@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from builders import SENTENCES, make_sentence
 from spansrl.model.batch import Batch, Corpus
-from spansrl.model.ragged import Ragged
+from spansrl.ragged import Ragged
 from spansrl.vocab import Vocabulary, role_inventory
 
 ROLES = role_inventory(SENTENCES)

@@ -23,7 +23,7 @@ from spansrl.model.embed import (
     load_embedder,
 )
 from spansrl.model.network import TorchScorer
-from spansrl.model.ragged import Ragged
+from spansrl.ragged import Ragged
 
 TOKENS = [("The", "cat"), ("a", "CAT", "chased", "zzz")]
 

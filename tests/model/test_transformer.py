@@ -17,7 +17,7 @@ from spansrl.labeler import Labeler
 from spansrl.model.batch import Corpus
 from spansrl.model.embed import TransformerSource, build_embedder
 from spansrl.model.network import TorchScorer
-from spansrl.model.transformer import Transformer
+from spansrl.model.transformer import PieceInput, Transformer
 
 transformers = pytest.importorskip("transformers")
 tokenizers = pytest.importorskip("tokenizers")
@@ -124,7 +124,7 @@ def plain_vectors(directory: Path, tokens, pooling: str) -> torch.Tensor:
 def read(directory: Path, sentences, pooling: str = "mean") -> torch.Tensor:
     transformer = Transformer(directory, pooling=pooling).eval()
     with torch.no_grad():
-        return transformer(transformer.prepare(sentences).take(np.arange(len(sentences))))
+        return transformer(PieceInput.of(transformer.prepare(sentences).take(np.arange(len(sentences)))))
 
 
 # Vectors of tokens.
@@ -158,7 +158,7 @@ def test_a_token_without_pieces_has_a_vector_of_zeros(bert):
 @POOLING
 def test_a_sentence_longer_than_the_encoder_is_read_in_windows_cut_between_tokens(bert, pooling):
     transformer = Transformer(bert, pooling=pooling).eval()
-    assert transformer.window == WINDOW
+    assert transformer.tokenizer.window == WINDOW
     store = transformer.prepare([LONG])
     assert len(store.pieces) > 5
     assert store.pieces.lengths.max() <= WINDOW
@@ -186,9 +186,11 @@ def test_vectors_are_the_same_alone_and_in_any_batch(bert, pooling):
     store = transformer.prepare(sentences)
     with torch.no_grad():
         for rows in ([0, 1, 2, 3, 4], [4, 3], [2, 0, 1]):
-            batched = transformer(store.take(np.array(rows)))
+            batched = transformer(PieceInput.of(store.take(np.array(rows))))
             for k, row in enumerate(rows):
-                alone = transformer(transformer.prepare([sentences[row]]).take(np.array([0])))[0]
+                alone = transformer(PieceInput.of(transformer.prepare([sentences[row]]).take(np.array([0]))))[
+                    0
+                ]
                 torch.testing.assert_close(batched[k, : len(sentences[row])], alone, rtol=1e-5, atol=1e-5)
 
 

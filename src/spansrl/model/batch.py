@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from spansrl.model.ragged import IntArray, offsets_of
 from spansrl.model.tasks import TaskGold, TaskLabels
+from spansrl.ragged import IntArray, offsets_of
 from spansrl.structures import Sentence
 from spansrl.vocab import Vocabulary
 

@@ -32,9 +32,10 @@ from spansrl.model.features import (
     hash_of,
 )
 from spansrl.model.precomputed import read_precomputed
-from spansrl.model.ragged import IntArray, Ragged
 from spansrl.model.scalar_mix import ScalarMix
-from spansrl.model.transformer import PieceInput, PieceStore, Transformer
+from spansrl.model.transformer import PieceInput, Transformer
+from spansrl.pieces import PieceStore
+from spansrl.ragged import IntArray, Ragged
 from spansrl.vectors import Vectors, read_vectors
 from spansrl.vocab import Vocabulary, frequent_words
 
@@ -176,7 +177,7 @@ class TransformerEmbedder(Embedder):
 
     def take(self, store: PieceStore, rows: IntArray) -> PieceInput:
         """The chosen sentences in word pieces."""
-        return store.take(rows)
+        return PieceInput.of(store.take(rows))
 
     def forward(self, inputs: PieceInput) -> Tensor:
         """-> (S, T, D)"""
@@ -210,7 +211,9 @@ class TransformerSource:
     def compute(self, sentences: Sequence[Tokens]) -> list[npt.NDArray[np.float32]]:
         """(T, L, D) for each sentence"""
         store = self.transformer.prepare(sentences)
-        layers = self.transformer(store.take(np.arange(len(sentences)))).numpy()  # (S, T, L, D)
+        layers = self.transformer(
+            PieceInput.of(store.take(np.arange(len(sentences))))
+        ).numpy()  # (S, T, L, D)
         return [layers[k, : len(tokens)] for k, tokens in enumerate(sentences)]
 
 

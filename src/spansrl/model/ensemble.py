@@ -22,8 +22,8 @@ from spansrl.model.batch import Batch, Corpus
 from spansrl.model.embed import LayeredEmbedder
 from spansrl.model.features import Progress, cached_rows, corpus_fingerprint, hash_of
 from spansrl.model.network import Network, evaluating, to_scores
-from spansrl.model.ragged import Ragged
 from spansrl.model.span import SpanLogits, SpanOutput, boundary_scores, span_logits, span_loss
+from spansrl.ragged import Ragged
 from spansrl.structures import Sentence
 
 

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from spansrl.model.ragged import Ragged, offsets_of
+from spansrl.ragged import Ragged, offsets_of
 
 Tokens = Sequence[str]
 Progress = Callable[[int, int], None]  # (sentences done, sentences in all)

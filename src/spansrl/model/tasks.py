@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from spansrl.model.ragged import IntArray, Ragged
+from spansrl.ragged import IntArray, Ragged
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.vocab import Vocabulary
 

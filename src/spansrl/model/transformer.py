@@ -1,7 +1,4 @@
-"""Any Hugging Face encoder from a local directory, read as vectors of whole tokens from every layer.
-
-Sentences longer than the encoder's positions are read in windows, so length is never an error.
-"""
+"""Any Hugging Face encoder from a local directory, read as vectors of whole tokens from every layer."""
 
 from __future__ import annotations
 
@@ -11,17 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from spansrl.errors import MissingExtraError, ModelError
-from spansrl.model.ragged import IntArray, Ragged, offsets_of
+from spansrl.pieces import PieceBatch, PieceStore, PieceTokenizer, load_tokenizer
 
 
 @dataclass(frozen=True, slots=True)
 class PieceInput:
-    """Word pieces of S sentences in W windows of at most P pieces; only a very long sentence has several."""
+    """A PieceBatch as tensors."""
 
     pieces: Tensor  # (W, P) ids
     mask: Tensor  # (W, P) true at pieces
@@ -29,43 +25,16 @@ class PieceInput:
     n_sentences: int  # S
     n_tokens: int  # T
 
+    @classmethod
+    def of(cls, batch: PieceBatch) -> PieceInput:
+        """The batch's arrays as tensors."""
+        pieces, mask, token = map(torch.from_numpy, (batch.pieces, batch.mask, batch.token))
+        return cls(pieces, mask, token, batch.n_sentences, batch.n_tokens)
+
     def to(self, device: torch.device) -> PieceInput:
         """The same input on a device."""
-        return PieceInput(
-            pieces=self.pieces.to(device),
-            mask=self.mask.to(device),
-            token=self.token.to(device),
-            n_sentences=self.n_sentences,
-            n_tokens=self.n_tokens,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class PieceStore:
-    """A corpus in word pieces: windows of pieces, and which windows belong to which sentence."""
-
-    pieces: Ragged  # a row a window: piece ids
-    tokens: Ragged  # a row a window: token index of each piece in its sentence, −1 for special pieces
-    windows: IntArray  # (S + 1,) windows of sentence s
-    lengths: IntArray  # (S,) tokens
-
-    def take(self, rows: IntArray) -> PieceInput:
-        """The chosen sentences as one padded batch."""
-        chosen = [np.arange(self.windows[row], self.windows[row + 1]) for row in rows]
-        windows = np.concatenate(chosen)
-        sentence = np.repeat(np.arange(len(rows)), [len(part) for part in chosen])  # (W,)
-        longest = int(self.lengths[rows].max())
-        sizes = self.pieces.lengths[windows]
-        mask = np.arange(sizes.max()) < sizes[:, None]  # (W, P)
-        token = self.tokens.padded(windows)
-        place = np.where(mask & (token >= 0), sentence[:, None] * longest + token, len(rows) * longest)
-        return PieceInput(
-            pieces=torch.from_numpy(self.pieces.padded(windows)),
-            mask=torch.from_numpy(mask),
-            token=torch.from_numpy(place),
-            n_sentences=len(rows),
-            n_tokens=longest,
-        )
+        pieces, mask, token = (part.to(device) for part in (self.pieces, self.mask, self.token))
+        return PieceInput(pieces, mask, token, self.n_sentences, self.n_tokens)
 
 
 class Transformer(nn.Module):
@@ -74,49 +43,18 @@ class Transformer(nn.Module):
     def __init__(self, directory: Path, *, pooling: str = "mean", weights: bool = True) -> None:
         """`weights=False` builds the architecture only, for weights that come from elsewhere."""
         super().__init__()
-        self.tokenizer = _load_tokenizer(directory)
+        tokenizer = load_tokenizer(directory)
         self.encoder = _load_encoder(directory, weights=weights)
         self.pooling = pooling
         settings = self.encoder.config
         self.width = int(settings.hidden_size)
         self.n_layers = int(settings.num_hidden_layers) + 1  # with the embedding layer
-        self.window = (
-            int(settings.max_position_embeddings) - 4
-        )  # room for special pieces and position offsets
+        # Room for special pieces and position offsets.
+        self.tokenizer = PieceTokenizer(tokenizer, int(settings.max_position_embeddings) - 4)
 
     def prepare(self, sentences: Sequence[Sequence[str]]) -> PieceStore:
         """The sentences in word pieces."""
-        encodings = self.tokenizer.encode_batch([list(tokens) for tokens in sentences], is_pretokenized=True)
-        pieces: list[IntArray] = []
-        tokens: list[IntArray] = []
-        counts: list[int] = []
-        for encoding in encodings:
-            ids = np.array(encoding.ids, dtype=np.int64)
-            token = np.array([-1 if word is None else word for word in encoding.word_ids], dtype=np.int64)
-            windows = self._windows(ids, token)
-            counts.append(len(windows))
-            pieces.extend(ids for ids, _ in windows)
-            tokens.extend(token for _, token in windows)
-        empty = np.zeros(0, dtype=np.int64)
-        lengths = np.array([len(tokens) for tokens in sentences], dtype=np.int64)
-        return PieceStore(
-            Ragged.of(pieces, like=empty), Ragged.of(tokens, like=empty), offsets_of(counts), lengths
-        )
-
-    def _windows(self, ids: IntArray, token: IntArray) -> list[tuple[IntArray, IntArray]]:
-        """The pieces in runs that fit the encoder, each between the same special pieces."""
-        if len(ids) <= self.window:
-            return [(ids, token)]
-        inner = np.flatnonzero(token >= 0)
-        head, tail = slice(0, inner[0]), slice(inner[-1] + 1, len(ids))
-        room = self.window - inner[0] - (len(ids) - inner[-1] - 1)
-        return [
-            (
-                np.concatenate([ids[head], ids[part], ids[tail]]),
-                np.concatenate([token[head], token[part], token[tail]]),
-            )
-            for part in np.split(inner, _cuts(token[inner], room))
-        ]
+        return self.tokenizer.prepare(sentences)
 
     def forward(self, inputs: PieceInput) -> Tensor:
         """(S, T, L, D): every layer's vector of every token"""
@@ -142,36 +80,6 @@ class Transformer(nn.Module):
         count = flat.new_zeros(size).index_add(0, place, flat.new_ones(len(place)))
         mean = total[:-1] / count[:-1, None].clamp(min=1)
         return mean.view(inputs.n_sentences, inputs.n_tokens, -1)
-
-
-def _cuts(token: IntArray, room: int) -> list[int]:
-    """Where to cut pieces into runs of at most `room`: between two tokens, unless one alone is longer."""
-    bounds = np.flatnonzero(np.diff(token)) + 1
-    cuts, begin = [], 0
-    while len(token) - begin > room:
-        between = bounds[(begin < bounds) & (bounds <= begin + room)]
-        begin = int(between[-1]) if len(between) else begin + room
-        cuts.append(begin)
-    return cuts
-
-
-def _load_tokenizer(directory: Path) -> Any:
-    try:
-        from tokenizers import Tokenizer
-        from tokenizers.pre_tokenizers import ByteLevel
-    except ImportError as error:
-        raise MissingExtraError("a transformer embedder", "train") from error
-    path = directory / "tokenizer.json"
-    if not path.is_file():
-        raise ModelError(
-            f"{directory}: no tokenizer.json; expected a Hugging Face encoder with a fast tokenizer"
-        )
-    tokenizer = Tokenizer.from_file(str(path))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    if isinstance(tokenizer.pre_tokenizer, ByteLevel):
-        tokenizer.pre_tokenizer.add_prefix_space = True  # every token begins a word, as after a blank in text
-    return tokenizer
 
 
 @contextlib.contextmanager

@@ -1,0 +1,140 @@
+"""Tokens in the word pieces of a pretrained encoder, as NumPy arrays; training and labelling share it.
+
+Sentences longer than the encoder's positions are read in windows, so length is never an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spansrl.errors import MissingExtraError, ModelError
+from spansrl.ragged import IntArray, Ragged, offsets_of
+
+
+@dataclass(frozen=True, slots=True)
+class PieceBatch:
+    """Word pieces of S sentences in W windows of at most P pieces; only a very long sentence has several."""
+
+    pieces: IntArray  # (W, P) ids
+    mask: npt.NDArray[np.bool_]  # (W, P) true at pieces
+    token: (
+        IntArray  # (W, P) the piece's token in the flat (S · T) tokens; S · T for special pieces and padding
+    )
+    n_sentences: int  # S
+    n_tokens: int  # T
+
+    def first_pieces(self) -> IntArray:
+        """(S, T): where each token's first piece stands in the flat (W · P) pieces; 0 at padding."""
+        size = self.n_sentences * self.n_tokens
+        flat = self.token.reshape(-1)
+        first = np.zeros(size + 1, dtype=np.int64)
+        # Written back to front, so that the first piece of a token is what remains.
+        first[flat[::-1]] = np.arange(len(flat) - 1, -1, -1)
+        return first[:size].reshape(self.n_sentences, self.n_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class PieceStore:
+    """A corpus in word pieces: windows of pieces, and which windows belong to which sentence."""
+
+    pieces: Ragged  # a row a window: piece ids
+    tokens: Ragged  # a row a window: token index of each piece in its sentence, −1 for special pieces
+    windows: IntArray  # (S + 1,) windows of sentence s
+    lengths: IntArray  # (S,) tokens
+
+    def take(self, rows: IntArray) -> PieceBatch:
+        """The chosen sentences as one padded batch."""
+        chosen = [np.arange(self.windows[row], self.windows[row + 1]) for row in rows]
+        windows = np.concatenate(chosen)
+        sentence = np.repeat(np.arange(len(rows)), [len(part) for part in chosen])  # (W,)
+        longest = int(self.lengths[rows].max())
+        sizes = self.pieces.lengths[windows]
+        mask = np.arange(sizes.max()) < sizes[:, None]  # (W, P)
+        token = self.tokens.padded(windows)
+        place = np.where(mask & (token >= 0), sentence[:, None] * longest + token, len(rows) * longest)
+        return PieceBatch(
+            pieces=self.pieces.padded(windows),
+            mask=mask,
+            token=place,
+            n_sentences=len(rows),
+            n_tokens=longest,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PieceTokenizer:
+    """A fast tokeniser of the encoder's own, given tokens that are already cut."""
+
+    tokenizer: Any
+    window: int  # the most pieces that the encoder reads at once
+
+    def prepare(self, sentences: Sequence[Sequence[str]]) -> PieceStore:
+        """The sentences in word pieces."""
+        encodings = self.tokenizer.encode_batch([list(tokens) for tokens in sentences], is_pretokenized=True)
+        pieces: list[IntArray] = []
+        tokens: list[IntArray] = []
+        counts: list[int] = []
+        for encoding in encodings:
+            ids = np.array(encoding.ids, dtype=np.int64)
+            token = np.array([-1 if word is None else word for word in encoding.word_ids], dtype=np.int64)
+            windows = self._windows(ids, token)
+            counts.append(len(windows))
+            pieces.extend(ids for ids, _ in windows)
+            tokens.extend(token for _, token in windows)
+        empty = np.zeros(0, dtype=np.int64)
+        lengths = np.array([len(tokens) for tokens in sentences], dtype=np.int64)
+        return PieceStore(
+            Ragged.of(pieces, like=empty), Ragged.of(tokens, like=empty), offsets_of(counts), lengths
+        )
+
+    def _windows(self, ids: IntArray, token: IntArray) -> list[tuple[IntArray, IntArray]]:
+        """The pieces in runs that fit the encoder, each between the same special pieces."""
+        if len(ids) <= self.window:
+            return [(ids, token)]
+        inner = np.flatnonzero(token >= 0)
+        head, tail = slice(0, inner[0]), slice(inner[-1] + 1, len(ids))
+        room = self.window - inner[0] - (len(ids) - inner[-1] - 1)
+        return [
+            (
+                np.concatenate([ids[head], ids[part], ids[tail]]),
+                np.concatenate([token[head], token[part], token[tail]]),
+            )
+            for part in np.split(inner, _cuts(token[inner], room))
+        ]
+
+
+def load_tokenizer(directory: Path) -> Any:
+    """The fast tokeniser in an encoder's directory, set to read whole sentences of cut tokens."""
+    try:
+        from tokenizers import Tokenizer
+        from tokenizers.pre_tokenizers import ByteLevel
+    except ImportError as error:
+        raise MissingExtraError("a transformer embedder", "train") from error
+    path = directory / "tokenizer.json"
+    if not path.is_file():
+        raise ModelError(
+            f"{directory}: no tokenizer.json; expected a Hugging Face encoder with a fast tokenizer"
+        )
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    if isinstance(tokenizer.pre_tokenizer, ByteLevel):
+        tokenizer.pre_tokenizer.add_prefix_space = True  # every token begins a word, as after a blank in text
+    return tokenizer
+
+
+def _cuts(token: IntArray, room: int) -> list[int]:
+    """Where to cut pieces into runs of at most `room`: between two tokens, unless one alone is longer."""
+    bounds = np.flatnonzero(np.diff(token)) + 1
+    cuts, begin = [], 0
+    while len(token) - begin > room:
+        between = bounds[(begin < bounds) & (bounds <= begin + room)]
+        begin = int(between[-1]) if len(between) else begin + room
+        cuts.append(begin)
+    return cuts
