@@ -7,13 +7,15 @@ sentence), described by `formats/sentence.schema.json`; keys that it does not kn
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from spansrl import checks
+from spansrl.checks import Json
 from spansrl.errors import DataError
-
-Json = dict[str, Any]
+from spansrl.heads import guess_head
 
 PREDICATE_TYPES = ("verb", "noun", "adjective", "auxiliary")
 
@@ -147,27 +149,64 @@ class Sentence:
     def from_dict(cls, data: Any) -> Sentence:
         """A sentence from its wire form; raises DataError naming the field that is wrong."""
         if not isinstance(data, dict):
-            raise DataError(f"expected a JSON object for a sentence, found {_kind(data)}")
+            raise DataError(f"expected a JSON object for a sentence, found {checks.kind(data)}")
         rest = dict(data)
-        tokens = _strings(rest.pop("tokens", None), "tokens")
+        tokens = checks.strings(rest.pop("tokens", None), "tokens")
         size = len(tokens)
-        props = rest.pop("props", [])
-        if not isinstance(props, list):
-            raise DataError(f"'props' must be a list, found {_kind(props)}")
-        text = rest.pop("text", None)
-        if text is not None and not isinstance(text, str):
-            raise DataError(f"'text' must be a string, found {_kind(text)}")
+        props = checks.taken_list(rest, "props", "props")
+        text = checks.taken_string(rest, "text", "text")
         return cls(
             tokens=tokens,
-            id=_optional_string(rest, "id", "id"),
-            pos=_aligned(rest, "pos", size),
-            lemmas=_aligned(rest, "lemmas", size),
+            id=checks.taken_string(rest, "id", "id"),
+            pos=checks.taken_aligned(rest, "pos", size),
+            lemmas=checks.taken_aligned(rest, "lemmas", size),
             text=text,
-            offsets=_offsets(rest.pop("offsets", None), size, text),
-            char_start=_char_start(rest.pop("char_start", None)),
+            offsets=checks.ranges(rest.pop("offsets", None), size, text),
+            char_start=checks.place(rest.pop("char_start", None), "char_start"),
             props=tuple(_proposition(prop, f"props[{k}]", size) for k, prop in enumerate(props)),
             extra=rest,
         )
+
+    def text_of(self, part: Argument | Proposition | tuple[int, int]) -> str:
+        """The words of an argument, of a predicate or of a span, as they were written where `text` is known.
+
+        The pieces of a predicate are joined by spaces ("picked up" of "picked it up").
+        """
+        if isinstance(part, Proposition):
+            return " ".join(map(self.text_of, part.verb_spans or [Span(part.pred, part.pred + 1)]))
+        start, end = part.span if isinstance(part, Argument) else part
+        _span(start, end, "span", len(self))
+        if self.text is None or self.offsets is None:
+            return " ".join(self.tokens[start:end])
+        return self.text[self.offsets[start][0] : self.offsets[end - 1][1]]
+
+    def guess_head(self, part: Argument | tuple[int, int]) -> int:
+        """The token that is likely the head of an argument or a span: English, guessed without a parser."""
+        start, end = part.span if isinstance(part, Argument) else part
+        _span(start, end, "span", len(self))
+        return guess_head(self.tokens, start, end, {prop.pred for prop in self.props})
+
+    def find(self, word: str) -> tuple[Proposition, ...]:
+        """The propositions whose predicate is this word, lemma or sense ("kept", "keep", "keep.01")."""
+        wanted = word.casefold()
+        return tuple(prop for prop in self.props if wanted in self._names(prop))
+
+    def _names(self, prop: Proposition) -> set[str]:
+        lemma = None if self.lemmas is None else self.lemmas[prop.pred]
+        stem = None if prop.sense is None else prop.sense.rpartition(".")[0]
+        names = (self.tokens[prop.pred], prop.lemma, lemma, prop.sense, stem)
+        return {name.casefold() for name in names if name}
+
+    def rows(self, *, number: int = 0) -> list[Json]:
+        """The propositions as flat dictionaries, one an argument, for pandas, polars or csv.DictWriter.
+
+        A predicate without arguments has one too, with None for all that is about an argument. Places of
+        characters count from the beginning of the document where `char_start` is known, else of `text`.
+        """
+        return _rows(self, number, self.char_start or 0)
+
+    def _repr_html_(self) -> str:
+        return _pictures([self])
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,32 +221,112 @@ class Document:
         """The propositions of all sentences; their indices count the tokens of their own sentence."""
         return tuple(prop for sent in self.sentences for prop in sent.props)
 
+    def __iter__(self) -> Iterator[Sentence]:
+        return iter(self.sentences)
+
     def to_dict(self) -> Json:
         """The text and its sentences as the wire format has them."""
         return {"text": self.text, "sentences": [sent.to_dict() for sent in self.sentences]}
 
+    @classmethod
+    def from_dict(cls, data: Any) -> Document:
+        """A document from its wire form; raises DataError naming the field that is wrong."""
+        if not isinstance(data, dict):
+            raise DataError(f"expected a JSON object for a document, found {checks.kind(data)}")
+        rest = dict(data)
+        text = checks.taken_string(rest, "text", "text")
+        if text is None:
+            raise DataError("'text' must be a string, found nothing")
+        sentences = checks.taken_list(rest, "sentences", "sentences")
+        if rest:
+            raise DataError(f"a document has no '{next(iter(rest))}'; only 'text' and 'sentences'")
+        return cls(text, tuple(_placed_sentence(sent, k, text) for k, sent in enumerate(sentences)))
+
+    def find(self, word: str) -> tuple[tuple[Sentence, Proposition], ...]:
+        """The propositions whose predicate is this word, lemma or sense, each with its sentence."""
+        return tuple((sent, prop) for sent in self.sentences for prop in sent.find(word))
+
+    def rows(self) -> list[Json]:
+        """The rows of all sentences; see Sentence.rows. Sentences count from 0."""
+        numbered = enumerate(self.sentences)
+        return [row for number, sent in numbered for row in _rows(sent, number, sent.char_start)]
+
+    def _repr_html_(self) -> str:
+        return _pictures(self.sentences)
+
+
+def _pictures(sentences: Sequence[Sentence]) -> str:
+    """What a notebook shows.
+
+    Notebooks ask the value itself, and values stand below the pictures that are made of them. So the module
+    is called by its name, when somebody looks, and importing the values imports no pictures.
+    """
+    return str(importlib.import_module("spansrl.pictures").fragment_html(sentences))
+
+
+def _rows(sent: Sentence, number: int, base: int | None) -> list[Json]:
+    """Rows of a sentence; `base` is where its text begins in the document, None where nobody knows."""
+    rows = []
+    for prop in sent.props:
+        predicate = {
+            "sentence": number,
+            "predicate": prop.pred,
+            "word": sent.text_of(prop),
+            "lemma": prop.lemma,
+            "sense": prop.sense,
+            "type": prop.type,
+        }
+        rows += [predicate | _argument_columns(sent, arg, base) for arg in prop.args or [None]]
+    return rows
+
+
+def _argument_columns(sent: Sentence, arg: Argument | None, base: int | None) -> Json:
+    if arg is None:
+        return dict.fromkeys(_ARGUMENT_COLUMNS)
+    char_start = char_end = None
+    if sent.offsets is not None and base is not None:
+        char_start, char_end = base + sent.offsets[arg.start][0], base + sent.offsets[arg.end - 1][1]
+    prob = None if arg.prob is None else float(arg.prob)
+    values = (arg.role, sent.text_of(arg), arg.start, arg.end, char_start, char_end, prob, arg.meaning)
+    return dict(zip(_ARGUMENT_COLUMNS, values, strict=True))
+
+
+_ARGUMENT_COLUMNS = ("role", "text", "start", "end", "char_start", "char_end", "prob", "meaning")
+
+
+def _placed_sentence(data: Any, number: int, text: str) -> Sentence:
+    try:
+        sent = Sentence.from_dict(data)
+    except DataError as error:
+        raise DataError(f"sentences[{number}]: {error}") from error
+    where = sent.char_start
+    if where is not None and sent.text is not None and not text.startswith(sent.text, where):
+        message = f"its text does not stand at 'char_start' ({where}) of the document's"
+        raise DataError(f"sentences[{number}]: {message}")
+    return sent
+
 
 def _proposition(data: Any, where: str, size: int) -> Proposition:
     if not isinstance(data, dict):
-        raise DataError(f"'{where}' must be an object, found {_kind(data)}")
+        raise DataError(f"'{where}' must be an object, found {checks.kind(data)}")
     rest = dict(data)
-    pred = _integer(rest.pop("pred", None), f"{where}.pred")
+    pred = checks.integer(rest.pop("pred", None), f"{where}.pred")
     if not 0 <= pred < size:
-        raise DataError(f"'{where}.pred' is {pred}, outside the sentence of {_tokens(size)}; count from 0")
-    args = rest.pop("args", [])
-    if not isinstance(args, list):
-        raise DataError(f"'{where}.args' must be a list, found {_kind(args)}")
+        raise DataError(
+            f"'{where}.pred' is {pred}, outside the sentence of {checks.tokens(size)}; count from 0"
+        )
+    args = checks.taken_list(rest, "args", f"{where}.args")
     v = rest.pop("v", None)
     if v is not None and not isinstance(v, list):
-        raise DataError(f"'{where}.v' must be a list of [start, end] pairs, found {_kind(v)}")
+        raise DataError(f"'{where}.v' must be a list of [start, end] pairs, found {checks.kind(v)}")
     return Proposition(
         pred=pred,
-        lemma=_optional_string(rest, "lemma", f"{where}.lemma"),
-        sense=_optional_string(rest, "sense", f"{where}.sense"),
-        v=None if v is None else tuple(_pair_span(pair, f"{where}.v[{k}]", size) for k, pair in enumerate(v)),
-        type=_optional_string(rest, "type", f"{where}.type"),
-        prob=_probability(rest, "prob", f"{where}.prob"),
-        sense_prob=_probability(rest, "sense_prob", f"{where}.sense_prob"),
+        lemma=checks.taken_string(rest, "lemma", f"{where}.lemma"),
+        sense=checks.taken_string(rest, "sense", f"{where}.sense"),
+        v=None if v is None else tuple(_verb_span(item, f"{where}.v[{k}]", size) for k, item in enumerate(v)),
+        type=checks.taken_string(rest, "type", f"{where}.type"),
+        prob=checks.taken_probability(rest, "prob", f"{where}.prob"),
+        sense_prob=checks.taken_probability(rest, "sense_prob", f"{where}.sense_prob"),
         args=tuple(_argument(arg, f"{where}.args[{k}]", size) for k, arg in enumerate(args)),
         extra=rest,
     )
@@ -215,105 +334,32 @@ def _proposition(data: Any, where: str, size: int) -> Proposition:
 
 def _argument(data: Any, where: str, size: int) -> Argument:
     if not isinstance(data, dict):
-        raise DataError(f"'{where}' must be an object, found {_kind(data)}")
+        raise DataError(f"'{where}' must be an object, found {checks.kind(data)}")
     rest = dict(data)
     role = rest.pop("role", None)
     if not isinstance(role, str) or not role.strip():
-        raise DataError(f"'{where}.role' must be a non-empty string, found {_kind(role)}")
+        raise DataError(f"'{where}.role' must be a non-empty string, found {checks.kind(role)}")
     if role == "V":
         raise DataError(f"'{where}.role' is 'V', which is no argument; give the verb's spans in 'v'")
-    start, end = rest.pop("start", None), rest.pop("end", None)
-    span = _span(_integer(start, f"{where}.start"), _integer(end, f"{where}.end"), where, size)
+    start = checks.integer(rest.pop("start", None), f"{where}.start")
+    end = checks.integer(rest.pop("end", None), f"{where}.end")
     return Argument(
         role=role,
-        span=span,
-        prob=_probability(rest, "prob", f"{where}.prob"),
-        meaning=_optional_string(rest, "meaning", f"{where}.meaning"),
+        span=_span(start, end, where, size),
+        prob=checks.taken_probability(rest, "prob", f"{where}.prob"),
+        meaning=checks.taken_string(rest, "meaning", f"{where}.meaning"),
         extra=rest,
     )
 
 
+def _verb_span(item: Any, where: str, size: int) -> Span:
+    return _span(*checks.pair(item, where), where, size)
+
+
 def _span(start: int, end: int, where: str, size: int) -> Span:
     if not 0 <= start < end <= size:
-        found = f"'{where}' covers tokens {start} to {end}, which is no span of a sentence of {_tokens(size)}"
-        raise DataError(f"{found}; 'end' is the token after the last, counted from 0")
+        found = f"'{where}' covers tokens {start} to {end}, which is no span of a sentence"
+        raise DataError(
+            f"{found} of {checks.tokens(size)}; 'end' is the token after the last, counted from 0"
+        )
     return Span(start, end)
-
-
-def _pair_span(pair: Any, where: str, size: int) -> Span:
-    if not isinstance(pair, list) or len(pair) != 2:
-        raise DataError(f"'{where}' must be a pair [start, end], found {_kind(pair)}")
-    return _span(_integer(pair[0], where), _integer(pair[1], where), where, size)
-
-
-def _offsets(value: Any, size: int, text: str | None) -> tuple[tuple[int, int], ...] | None:
-    if value is None:
-        return None
-    if not isinstance(value, list) or len(value) != size:
-        raise DataError(f"'offsets' must be a list of {size} pairs, one a token, found {_kind(value)}")
-    limit = None if text is None else len(text)
-    out = []
-    for k, pair in enumerate(value):
-        if not isinstance(pair, list) or len(pair) != 2:
-            raise DataError(f"'offsets[{k}]' must be a pair [start, end], found {_kind(pair)}")
-        start, end = (_integer(item, f"offsets[{k}]") for item in pair)
-        if start < 0 or end < start or (limit is not None and end > limit):
-            raise DataError(f"'offsets[{k}]' is [{start}, {end}], which is no range of 'text'")
-        out.append((start, end))
-    return tuple(out)
-
-
-def _char_start(value: Any) -> int | None:
-    if value is not None and _integer(value, "char_start") < 0:
-        raise DataError(f"'char_start' is {value}; it counts characters from 0")
-    return value  # type: ignore[no-any-return]  # checked just now
-
-
-def _probability(rest: Json, key: str, where: str) -> float | None:
-    value: Any = rest.pop(key, None)
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if value is not None and not (is_number and 0 <= value <= 1):
-        raise DataError(f"'{where}' must be a number from 0 to 1, found {value!r}")
-    return value  # type: ignore[no-any-return]  # checked just now
-
-
-def _strings(value: Any, where: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise DataError(f"'{where}' must be a list of strings, found {_kind(value)}")
-    return tuple(value)
-
-
-def _aligned(rest: Json, key: str, size: int) -> tuple[str, ...] | None:
-    value = rest.pop(key, None)
-    if value is None:
-        return None
-    items = _strings(value, key)
-    if len(items) != size:
-        raise DataError(f"'{key}' must have one entry a token, found {len(items)} for {_tokens(size)}")
-    return items
-
-
-def _optional_string(rest: Json, key: str, where: str) -> str | None:
-    value = rest.pop(key, None)
-    if value is not None and not isinstance(value, str):
-        raise DataError(f"'{where}' must be a string, found {_kind(value)}")
-    return value
-
-
-def _integer(value: Any, where: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise DataError(f"'{where}' must be an integer, found {_kind(value)}")
-    return value
-
-
-def _tokens(size: int) -> str:
-    return f"{size} token{'s' * (size != 1)}"
-
-
-def _kind(value: Any) -> str:
-    """What a JSON value is, in words for an error message; short values are quoted."""
-    if value is None:
-        return "nothing"
-    names = {bool: "a boolean", str: "a string", list: "a list", dict: "an object"}
-    name = names.get(type(value), "a number")
-    return f"{name} ({shown})" if len(shown := repr(value)) <= 30 else name

@@ -1,0 +1,102 @@
+"""Parsed JSON checked field by field: the value comes back, or a DataError names the field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spansrl.errors import DataError
+
+Json = dict[str, Any]
+
+
+def taken_string(data: Json, key: str, where: str) -> str | None:
+    """Take an optional string out of an object."""
+    value = data.pop(key, None)
+    if value is not None and not isinstance(value, str):
+        raise DataError(f"'{where}' must be a string, found {kind(value)}")
+    return value
+
+
+def taken_probability(data: Json, key: str, where: str) -> float | None:
+    """Take an optional number from 0 to 1 out of an object."""
+    value: Any = data.pop(key, None)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value is not None and not (is_number and 0 <= value <= 1):
+        raise DataError(f"'{where}' must be a number from 0 to 1, found {value!r}")
+    return value  # type: ignore[no-any-return]  # checked just now
+
+
+def taken_list(data: Json, key: str, where: str) -> list[Any]:
+    """Take a list out of an object, an empty one where there is none."""
+    value = data.pop(key, [])
+    if not isinstance(value, list):
+        raise DataError(f"'{where}' must be a list, found {kind(value)}")
+    return value
+
+
+def taken_aligned(data: Json, key: str, size: int) -> tuple[str, ...] | None:
+    """Take an optional list with one string a token out of an object."""
+    value = data.pop(key, None)
+    if value is None:
+        return None
+    items = strings(value, key)
+    if len(items) != size:
+        raise DataError(f"'{key}' must have one entry a token, found {len(items)} for {tokens(size)}")
+    return items
+
+
+def strings(value: Any, where: str) -> tuple[str, ...]:
+    """A list of strings."""
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise DataError(f"'{where}' must be a list of strings, found {kind(value)}")
+    return tuple(value)
+
+
+def integer(value: Any, where: str) -> int:
+    """A whole number; true and false are none."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise DataError(f"'{where}' must be an integer, found {kind(value)}")
+    return value
+
+
+def pair(value: Any, where: str) -> tuple[int, int]:
+    """Two whole numbers."""
+    if not isinstance(value, list) or len(value) != 2:
+        raise DataError(f"'{where}' must be a pair [start, end], found {kind(value)}")
+    return integer(value[0], where), integer(value[1], where)
+
+
+def ranges(value: Any, size: int, text: str | None) -> tuple[tuple[int, int], ...] | None:
+    """The offsets of `size` tokens in a text; None stays None."""
+    if value is None:
+        return None
+    if not isinstance(value, list) or len(value) != size:
+        raise DataError(f"'offsets' must be a list of {size} pairs, one a token, found {kind(value)}")
+    out = []
+    for k, item in enumerate(value):
+        start, end = pair(item, f"offsets[{k}]")
+        if start < 0 or end < start or (text is not None and end > len(text)):
+            raise DataError(f"'offsets[{k}]' is [{start}, {end}], which is no range of 'text'")
+        out.append((start, end))
+    return tuple(out)
+
+
+def place(value: Any, where: str) -> int | None:
+    """An optional count of characters from 0."""
+    if value is not None and integer(value, where) < 0:
+        raise DataError(f"'{where}' is {value}; it counts characters from 0")
+    return value  # type: ignore[no-any-return]  # checked just now
+
+
+def tokens(size: int) -> str:
+    """A number of tokens in words."""
+    return f"{size} token{'s' * (size != 1)}"
+
+
+def kind(value: Any) -> str:
+    """What a JSON value is, in words for an error message; short values are quoted."""
+    if value is None:
+        return "nothing"
+    names = {bool: "a boolean", str: "a string", list: "a list", dict: "an object"}
+    name = names.get(type(value), "a number")
+    return f"{name} ({shown})" if len(shown := repr(value)) <= 30 else name
