@@ -19,6 +19,7 @@ COMMANDS = {
     "analyze": "Analyse predictions as the paper does: tables, pictures, one report.",
     "train": "Train a model from a config.",
     "label": "Label the predicates of a file with a trained model.",
+    "frames": "Register PropBank's frames: what senses and their roles mean.",
     "ensemble": "Combine trained span models.",
     "serve": "Serve a page and an HTTP interface that label text.",
 }

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import Progress as ProgressBar
 from rich.table import Table
 
+from spansrl.cli.progress import progress_bar
 from spansrl.corpora.audit import KINDS, Audit, Note, SplitCounts, by_reason
 from spansrl.corpora.conll05 import build_conll05
 from spansrl.corpora.conll12 import build_conll12
 from spansrl.corpora.corpus import AUDIT_FILE, Corpus, write_corpus
 from spansrl.corpora.ewt import build_ewt
-from spansrl.corpora.sources import Progress, no_progress
+from spansrl.corpora.sources import Progress
 
 _WIDTH = 100
 
@@ -131,27 +129,10 @@ def conll12(
 
 
 def _build(builder: Callable[[Progress], Corpus], out: Path) -> None:
-    with _progress() as progress:
+    with progress_bar() as progress:
         corpus = builder(progress)
         write_corpus(corpus, out)
     _show(corpus.audit, out)
-
-
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    """A bar on standard error, if somebody is there to see it."""
-    if not sys.stderr.isatty():
-        yield no_progress
-        return
-    with ProgressBar(console=Console(stderr=True, markup=False, emoji=False), transient=True) as bar:
-        tasks = {}
-
-        def report(what: str, done: int, total: int | None) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total)
-            bar.update(tasks[what], completed=done)
-
-        yield report
 
 
 def _show(audit: Audit, out: Path) -> None:

@@ -21,6 +21,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, cast
 
@@ -29,6 +30,9 @@ from spansrl.formats.files import Line, decoded_lines
 
 # What is being done, how much of it is done, and how much there is, where that is known.
 Progress = Callable[[str, int, int | None], None]
+
+# A file's name, its size, and how it is read, which must happen before the next is asked for.
+Member = tuple[str, int, Callable[[], bytes]]
 
 _DAMAGED = (EOFError, tarfile.TarError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile)
 _OPENERS: dict[bytes, Callable[[IO[bytes]], object]] = {
@@ -59,24 +63,34 @@ def is_url(source: str) -> bool:
 
 
 def read_members(
-    source: Path, shown: str, wanted: Callable[[str], bool], *, alone: bool = False
+    source: Path,
+    shown: str,
+    wanted: Callable[[str], bool],
+    *,
+    alone: bool = False,
+    largest: int | None = None,
 ) -> Iterator[tuple[str, bytes]]:
     """Name (with ``/``) and content of every file below a directory or in an archive that `wanted` accepts.
 
     `shown` is what messages call the source: a temporary file's name would tell nobody anything. With `alone`
-    a file whose own name is wanted is its only member.
+    a file whose own name is wanted is its only member. A member of more than `largest` bytes is an error,
+    raised before it is read.
     """
     if not source.exists():
         raise DataError(f"{shown}: no such file or directory")
     try:
         if source.is_dir():
-            yield from _directory_members(source, wanted)
+            members = _directory_members(source, wanted)
         elif alone and wanted(source.name):
-            yield source.name, source.read_bytes()
+            members = iter([(source.name, source.stat().st_size, source.read_bytes)])
         elif zipfile.is_zipfile(source):
-            yield from _zip_members(source, wanted)
+            members = _zip_members(source, wanted)
         else:
-            yield from _tar_members(source, wanted)
+            members = _tar_members(source, wanted)
+        for name, size, read in members:
+            if largest is not None and size > largest:
+                raise DataError(f"{shown}/{name}: has {size:,} bytes, more than the {largest:,} expected")
+            yield name, read()
     except _DAMAGED as error:
         reason = str(error) or type(error).__name__
         raise DataError(
@@ -133,8 +147,13 @@ def decompressed(content: bytes, path: str) -> bytes:
 
 
 @contextmanager
-def fetched(source: str, what: str, progress: Progress = no_progress) -> Iterator[Path]:
-    """The source as a path; one that is a URL is downloaded to a file that is gone afterwards."""
+def fetched(
+    source: str, what: str, progress: Progress = no_progress, *, instead: str | None = None
+) -> Iterator[Path]:
+    """The source as a path; one that is a URL is downloaded to a file that is gone afterwards.
+
+    `instead` is how a user gives their own copy, for a message: the option --WHAT unless it is said.
+    """
     if not is_url(source):
         yield Path(source)
         return
@@ -147,7 +166,8 @@ def fetched(source: str, what: str, progress: Progress = no_progress) -> Iterato
             if isinstance(error, urllib.error.HTTPError):  # which is an open answer too
                 error.close()
             raise DataError(
-                f"{source}: cannot be downloaded ({reason}); try again, or give your own copy with --{what}"
+                f"{source}: cannot be downloaded ({reason}); "
+                f"try again, or give your own copy with {instead or f'--{what}'}"
             ) from error
         yield path
 
@@ -166,21 +186,21 @@ def _download(url: str, path: Path, what: str, progress: Progress) -> None:
         raise DataError(f"{url}: the connection ended after {done} of {total} bytes; try again")
 
 
-def _directory_members(root: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+def _directory_members(root: Path, wanted: Callable[[str], bool]) -> Iterator[Member]:
     for folder, folders, names in os.walk(root, onerror=_raise, followlinks=True):
         folders.sort()
         for name in sorted(names):
             path = Path(folder, name)
             relative = path.relative_to(root).as_posix()
             if wanted(relative):
-                yield relative, path.read_bytes()
+                yield relative, path.stat().st_size, path.read_bytes
 
 
 def _raise(error: OSError) -> None:
     raise error
 
 
-def _tar_members(archive: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+def _tar_members(archive: Path, wanted: Callable[[str], bool]) -> Iterator[Member]:
     with archive.open("rb") as raw:
         opener = _opener(raw.peek(8)[:8])
         stream = raw if opener is None else cast(IO[bytes], opener(raw))
@@ -189,16 +209,16 @@ def _tar_members(archive: Path, wanted: Callable[[str], bool]) -> Iterator[tuple
                 if member.isfile() and wanted(member.name):
                     content = tar.extractfile(member)
                     if content is not None:
-                        yield member.name, content.read()
+                        yield member.name, member.size, content.read
         while stream.read(_CHUNK):  # to the end, where checksums and cut-short files show
             pass
 
 
-def _zip_members(archive: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+def _zip_members(archive: Path, wanted: Callable[[str], bool]) -> Iterator[Member]:
     with zipfile.ZipFile(archive) as opened:
         for name in sorted(opened.namelist()):
             if not name.endswith("/") and wanted(name):
-                yield name, opened.read(name)
+                yield name, opened.getinfo(name).file_size, partial(opened.read, name)
 
 
 def _opener(head: bytes) -> Callable[[IO[bytes]], object] | None:

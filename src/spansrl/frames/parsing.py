@@ -1,0 +1,139 @@
+"""PropBank's frame files: XML in, rolesets out.
+
+The XML is not trusted: entities cannot be declared, nothing outside the file is read, and no structure is
+kept but what a roleset needs. Examples are not looked at, so that a file whose examples are broken is still
+read without them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from spansrl.errors import FormatError
+
+_NUMBERED = frozenset("0123456789")
+_ADVICE = "correct it, or get the frames again"
+
+
+@dataclass(frozen=True, slots=True)
+class Roleset:
+    """One sense: what it means, its roles, and the words that have it.
+
+    `roles` maps `0` … `6` and modifiers like `M-LOC` to what they stand for; an alias is a part of speech
+    and a word.
+    """
+
+    id: str
+    name: str
+    roles: dict[str, str] = field(default_factory=dict)
+    aliases: list[tuple[str, str]] = field(default_factory=list)
+
+
+def read_frame_file(content: bytes, path: str) -> tuple[list[Roleset], FormatError | None]:
+    """The rolesets of a file, and what is wrong with it if anything.
+
+    A broken file gives the rolesets that can be read without its examples.
+    """
+    rolesets, error = _parsed(content, path)
+    if error is None:
+        return rolesets, None
+    rest, worse = _parsed(_without_examples(content), path)
+    return (rest if worse is None or len(rest) > len(rolesets) else rolesets), error
+
+
+def _parsed(content: bytes, path: str) -> tuple[list[Roleset], FormatError | None]:
+    reader = _Reader(path)
+    try:
+        reader.parser.Parse(content, True)
+    except expat.ExpatError as error:
+        message = f"no well-formed XML ({expat.ErrorString(error.code)}); {_ADVICE}"
+        return reader.rolesets, FormatError(message, path=path, line=error.lineno)
+    except (FormatError, ValueError, LookupError) as error:  # the latter two for an encoding nobody knows
+        return reader.rolesets, error if isinstance(error, FormatError) else FormatError(
+            f"{error}", path=path
+        )
+    return reader.rolesets, None
+
+
+class _Reader:
+    """Handlers of one parse; `rolesets` holds those that were closed."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.rolesets: list[Roleset] = []
+        self._current: Roleset | None = None
+        self._alias: list[str] | None = None
+        self._part_of_speech = ""
+        self._depth = 0
+        self.parser = expat.ParserCreate()
+        self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+        self.parser.EntityDeclHandler = self._refuse_entity
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+
+    def _refuse_entity(self, name: str, *_: object) -> None:
+        raise self._error(f"the entity '{name}' is declared, which a frame file has no need of")
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        if self._depth == 0 and tag != "frameset":
+            raise self._error(f"the outermost element is '{tag}', expected 'frameset'")
+        self._depth += 1
+        if tag == "roleset":
+            if not (name := attributes.get("id", "").strip()):
+                raise self._error("a roleset has no id")
+            self._current = Roleset(name, _tidy(attributes.get("name", "")))
+        elif self._current is None:
+            return
+        elif tag == "role":
+            _add_role(self._current, attributes)
+        elif tag == "alias":
+            self._part_of_speech, self._alias = attributes.get("pos", ""), []
+            self.parser.CharacterDataHandler = self._alias.append
+
+    def _end(self, tag: str) -> None:
+        self._depth -= 1
+        if self._current is None:
+            return
+        if tag == "roleset":
+            self.rolesets.append(self._current)
+            self._current = None
+        elif tag == "alias" and self._alias is not None:
+            word = "_".join("".join(self._alias).lower().split())
+            if word:
+                self._current.aliases.append((self._part_of_speech, word))
+            self._alias = self.parser.CharacterDataHandler = None
+
+    def _error(self, message: str) -> FormatError:
+        return FormatError(f"{message}; {_ADVICE}", path=self.path, line=self.parser.CurrentLineNumber)
+
+
+def _add_role(roleset: Roleset, attributes: dict[str, str]) -> None:
+    """Note the first role of a name: a name that stands twice is an oversight of the frame's writer."""
+    number = attributes.get("n", "").strip().upper()
+    if number == "M":
+        number = f"M-{attributes.get('f', '').strip().upper()}"
+    elif number not in _NUMBERED:
+        return
+    roleset.roles.setdefault(number, _tidy(attributes.get("descr", "")))
+
+
+def _tidy(text: str) -> str:
+    """The text in one line, its first word without a capital unless it has more of them, like `TV`."""
+    words = text.split()
+    if words and (len(words[0]) == 1 or words[0][1:].islower()) and words[0] != "I":
+        words[0] = words[0].lower()
+    return " ".join(words)
+
+
+def _without_examples(content: bytes) -> bytes:
+    """The file with its examples left out but for their line ends, so that lines keep their numbers."""
+    kept, place = [], 0
+    while (start := content.find(b"<example", place)) >= 0:
+        end = content.find(b"</example>", start)
+        if end < 0:
+            break
+        end += len(b"</example>")
+        kept += [content[place:start], b"\n" * content.count(b"\n", start, end)]
+        place = end
+    return b"".join((*kept, content[place:]))

@@ -1,0 +1,76 @@
+"""PropBank's frames from a directory, an archive or a download, made into an index."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from spansrl.corpora.sources import Pin, Progress, fetched, fingerprint, no_progress, read_members
+from spansrl.errors import DataError, FormatError
+from spansrl.frames.index import FrameIndex
+from spansrl.frames.parsing import Roleset, read_frame_file
+from spansrl.frames.store import Registration, save_frames
+
+# Abbreviated and digested as the pins of corpora.ewt are.
+FRAMES = Pin(
+    commit="c66e0cc",
+    url="https://github.com/propbank/propbank-frames/archive/c66e0cc.tar.gz",
+    sha256="48bcf5937b56e303a63834824400fefb6809fc6c21f54d1b6c20b19d4750549b",
+)
+
+_LARGEST_FILE = 8 << 20  # bytes; PropBank's largest has 0.2 million
+_IN_FRAMES = re.compile(r"(?:^|/)(frames/[^/]+\.xml)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was found in a source: an index, what is said about it, and what was wrong, in order."""
+
+    index: FrameIndex
+    registration: Registration
+    errors: tuple[FormatError, ...]
+
+
+def register_frames(source: str | None = None, *, progress: Progress = no_progress) -> Read:
+    """Read the frames and make them the registered ones; None stands for the pinned commit."""
+    read = read_frames(source, progress=progress)
+    save_frames(read.index, read.registration)
+    return read
+
+
+def read_frames(source: str | None = None, *, progress: Progress = no_progress) -> Read:
+    """The frames of a directory, an archive or a URL; None stands for the pinned commit.
+
+    Where there are files ``frames/NAME.xml``, all others are left alone. Broken files are told, not fatal.
+    """
+    shown = source or FRAMES.url
+    files = _files(shown, progress)
+    digest = fingerprint(files)
+    if source is None and digest != FRAMES.sha256:
+        raise DataError(
+            f"{shown}: the files are not those of commit {FRAMES.commit}: "
+            f"their digest is {digest}, expected {FRAMES.sha256}"
+        )
+    rolesets: list[Roleset] = []
+    errors: list[FormatError] = []
+    for done, name in enumerate(sorted(files), start=1):
+        found, error = read_frame_file(files[name], f"{shown}/{name}")
+        rolesets += found
+        errors += [] if error is None else [error]
+        progress("reading frames", done, len(files))
+    if not rolesets:
+        told = f"; the first of {len(errors)} errors: {errors[0]}" if errors else ""
+        raise DataError(f"{shown}: no rolesets; expected PropBank's frames, with frames/NAME.xml in it{told}")
+    index = FrameIndex.of(rolesets)
+    commit = FRAMES.commit if digest == FRAMES.sha256 else None
+    return Read(index, Registration(shown, commit, len(files), len(errors), len(index)), tuple(errors))
+
+
+def _files(shown: str, progress: Progress) -> dict[str, bytes]:
+    with fetched(shown, "frames", progress, instead="spansrl frames PATH") as path:
+        members = read_members(
+            path, shown, lambda name: name.endswith(".xml"), alone=True, largest=_LARGEST_FILE
+        )
+        files = dict(members)
+    places = {match[1]: name for name in files if (match := _IN_FRAMES.search(name))}
+    return {name: files[place] for name, place in places.items()} or files
