@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
 import socket
 from collections.abc import Callable, Collection
@@ -39,7 +40,7 @@ def run(
     with _listening(host, port) as listener:
         failures: list[Exception] = []
         app = create_app(_noting(load, failures), limits=limits, hosts=_allowed(host, hosts))
-        server = _Server(_config(app, limits), app.state.service, failures)
+        server = _Server(server_config(app, limits), app.state.service, failures)
         # uvicorn raises the signals it got once more when it has finished; by then this one has been heeded.
         before = signal.signal(signal.SIGTERM, lambda number, frame: None)
         on_listening(_address(listener))
@@ -69,7 +70,8 @@ class _Server(uvicorn.Server):
         return bool(self._failures) or await super().on_tick(counter)
 
 
-def _config(app: object, limits: Limits) -> uvicorn.Config:
+def server_config(app: object, limits: Limits) -> uvicorn.Config:
+    """uvicorn's settings: our protocol, no logs of requests, time to finish."""
     return uvicorn.Config(
         app,  # type: ignore[arg-type]  # an ASGI application
         http=watched_protocol(limits),
@@ -100,7 +102,9 @@ def _listening(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
-        message = f"cannot listen on {host}, port {port}: {error.strerror}; try another --port or --host"
+        # Python adds the address once more to the words of the system, but not to those for unknown names.
+        reason = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
+        message = f"cannot listen on {host}, port {port}: {reason}; try another --port or --host"
         raise ConfigError(message) from error
 
 

@@ -1,0 +1,165 @@
+"""Slow and broken clients: they get what they asked for, if anything, and nobody else notices."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import time
+
+import pytest
+from client import read_all
+
+from conftest import wait_until
+
+BODY = json.dumps({"text": "It rained."}).encode()
+HEAD = b"POST /v1/label HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+REQUEST = HEAD + f"Content-Length: {len(BODY)}\r\n\r\n".encode() + BODY
+
+
+def is_fine(client) -> bool:
+    return client.label(text="It rained.").status == 200
+
+
+def seconds_to_end(connection: socket.socket) -> float:
+    began = time.monotonic()
+    read_all(connection)
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize("begun", [b"", b"P", b"POST /v1/label HTTP/1.1\r\nHost: local"])
+def test_a_head_that_does_not_come_is_not_waited_for(serve, begun):
+    with serve(read_seconds=0.3) as client, client.open() as connection:
+        connection.sendall(begun)
+        assert seconds_to_end(connection) < 5
+        assert is_fine(client)
+
+
+def test_a_second_request_that_does_not_come_is_not_waited_for_either(serve):
+    with serve(read_seconds=0.3) as client, client.open() as connection:
+        connection.sendall(REQUEST + b"POST /v1")
+        assert seconds_to_end(connection) < 5
+
+
+def test_a_head_that_comes_a_byte_at_a_time_is_not_waited_for(serve):
+    with serve(read_seconds=0.3) as client, client.open() as connection:
+        began = time.monotonic()
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            for byte in b"GET /healthz HTTP/1.1\r\nX: " + b"x" * 1000:
+                connection.sendall(bytes([byte]))
+                time.sleep(0.02)
+        assert time.monotonic() - began < 5
+
+
+def test_a_body_that_does_not_come_is_408(serve):
+    with serve(read_seconds=0.3) as client, client.open() as connection:
+        connection.sendall(HEAD + b"Content-Length: 100\r\n\r\n{")
+        answer = read_all(connection)
+        assert answer.startswith(b"HTTP/1.1 408 ")
+        assert b"did not arrive within 0.3 seconds" in answer
+
+
+def test_a_client_that_does_not_read_its_answer_is_cut_off(serve):
+    with serve(read_seconds=0.3, text_chars=10_000_000, body_bytes=10_000_000) as client:
+        body = json.dumps({"text": "a" * 5_000_000}).encode()  # more than the buffers of a socket hold
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.settimeout(30)
+        connection.connect(("127.0.0.1", client.port))
+        with connection:
+            connection.sendall(HEAD + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            assert connection.recv(12) == b"HTTP/1.1 200"
+            wait_until(lambda: open_connections(client) == 0)
+            assert is_fine(client)
+
+
+def test_a_slow_reader_gets_its_whole_answer(serve):
+    with serve(read_seconds=0.3) as client, client.open() as connection:
+        body = json.dumps({"text": "It rained. " * 4000}).encode()
+        connection.sendall(HEAD + f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
+        found = b""
+        while piece := connection.recv(60_000):
+            found += piece
+            time.sleep(0.02)
+        assert len(json.loads(found.partition(b"\r\n\r\n")[2])["results"][0]["sentences"]) == 4000
+
+
+def test_work_for_a_client_that_hangs_up_is_dropped(client, pipeline):
+    pipeline.may_go.clear()
+    with client.open() as running, client.open() as waiting:
+        running.sendall(REQUEST)
+        wait_until(lambda: pipeline.calls)
+        waiting.sendall(REQUEST)
+        wait_until(lambda: queued(client) > 0)
+    wait_until(lambda: queued(client) == 0)
+    pipeline.may_go.set()
+    assert is_fine(client)
+    assert pipeline.calls == [["It rained."], ["It rained."]]
+    assert 'status="499"} 2' in client.get("/metrics").body.decode()
+
+
+@pytest.mark.parametrize("cut", [10, len(HEAD), len(REQUEST) - 3])
+def test_a_client_that_hangs_up_in_the_middle_harms_nobody(client, cut):
+    for _ in range(20):
+        with client.open() as connection:
+            connection.sendall(REQUEST[:cut])
+            # A reset instead of a polite end.
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    assert is_fine(client)
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00",  # how TLS begins
+        b"\r\n\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 100_000 + b"\r\n\r\n",
+        b"POST /v1/label HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+        b"POST /v1/label HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+        bytes(range(256)) * 100,
+    ],
+)
+def test_what_is_no_http_is_turned_away(client, nonsense):
+    with client.open() as connection:
+        try:
+            connection.sendall(nonsense)
+            connection.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # it was turned away before it was done
+        answer = read_all(connection)
+        assert answer == b"" or answer.startswith(b"HTTP/1.1 4")
+    assert is_fine(client)
+
+
+def test_beyond_the_limit_of_connections_clients_are_told_to_come_back(serve):
+    with serve(connections=3) as client:
+        wait_until(lambda: open_connections(client) == 0)
+        held = [client.open() for _ in range(3)]
+        time.sleep(0.2)
+        with client.open() as connection:
+            answer = read_all(connection)
+            assert answer.startswith(b"HTTP/1.1 503 ")
+            assert b"Retry-After: 5" in answer
+            assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["code"] == "too_many_connections"
+        for connection in held:
+            connection.close()
+        time.sleep(0.2)
+        assert is_fine(client)
+
+
+def test_many_requests_on_one_connection_are_answered_in_turn(client):
+    with client.open() as connection:
+        connection.sendall(REQUEST * 4 + REQUEST.replace(b"Host", b"Connection: close\r\nHost"))
+        answer = read_all(connection)
+    assert answer.count(b"HTTP/1.1 200") == 5
+
+
+def queued(client) -> int:
+    lines = client.get("/metrics").body.decode().splitlines()
+    return int(next(line for line in lines if line.startswith("spansrl_queue")).split()[-1])
+
+
+def open_connections(client) -> int:
+    return len(client.connections)

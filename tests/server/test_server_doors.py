@@ -1,0 +1,183 @@
+"""What the server answers to requests that are right, over a real socket."""
+
+from __future__ import annotations
+
+import json
+from typing import get_args
+
+import jsonschema
+import pytest
+
+from spansrl.formats.jsonl import sentence_schema
+from spansrl.server.app import DOORS
+from spansrl.server.messages import PredicateType
+from spansrl.structures import PREDICATE_TYPES, Sentence
+
+TEXT = "The cat chased a mouse. It rained."
+
+
+def test_a_text_comes_back_with_its_sentences_and_propositions(client):
+    answer = client.label(text=TEXT)
+    assert answer.status == 200
+    assert answer.headers["content-type"] == "application/json"
+    (result,) = answer.json["results"]
+    assert result["text"] == TEXT
+    first, second = map(Sentence.from_dict, result["sentences"])
+    assert first.tokens == ("The", "cat", "chased", "a", "mouse", ".")
+    assert first.props[0].sense == "chas.01"
+    assert [(arg.role, arg.start, arg.end) for arg in first.props[0].args] == [("ARG0", 0, 2), ("ARG1", 3, 6)]
+    assert TEXT[second.char_start :] == "It rained."
+
+
+def test_many_items_come_back_in_order_with_their_ids(client):
+    items = [{"text": "He waited."}, {"tokens": ["It", "rained"], "id": "b"}, {"text": "", "id": "c"}]
+    results = client.label(items=items).json["results"]
+    assert [result.get("id") for result in results] == [None, "b", "c"]
+    assert [len(result["sentences"]) for result in results] == [1, 1, 0]
+    assert "text" not in results[1]
+
+
+def test_predicates_that_are_given_are_those_that_are_labelled(client):
+    result = client.label(tokens=["They", "chased", "and", "fled"], predicates=[3, 2]).json["results"][0]
+    assert [prop["pred"] for prop in result["sentences"][0]["props"]] == [2, 3]
+
+
+def test_no_given_predicate_is_not_the_same_as_none_given(client):
+    tokens = ["It", "rained"]
+    assert client.label(tokens=tokens, predicates=[]).json["results"][0]["sentences"][0]["props"] == []
+    assert len(client.label(tokens=tokens).json["results"][0]["sentences"][0]["props"]) == 1
+
+
+def test_predicate_types_reach_the_pipeline(client, pipeline):
+    assert client.label(text=TEXT, predicate_types=["noun"]).json["results"][0]["sentences"][0]["props"] == []
+    client.label(text=TEXT)
+    assert pipeline.predicates == [("noun",), PREDICATE_TYPES]
+
+
+def test_the_predicate_types_of_a_request_are_those_of_the_library():
+    assert get_args(PredicateType) == PREDICATE_TYPES
+
+
+def test_pictures_come_when_they_are_asked_for(client):
+    assert "html" not in client.label(text=TEXT).json["results"][0]
+    pictures = client.label(text=TEXT, html=True).json["results"][0]["html"]
+    assert len(pictures) == 2
+    assert pictures[0].startswith("<div")
+    assert "chas.01" in pictures[0]
+
+
+def test_text_beyond_ascii_comes_back_as_it_was(client):
+    text = "Zoë 😀 laughed — “loudly”."
+    answer = client.label(text=text)
+    assert text in answer.body.decode()
+    sent = answer.json["results"][0]["sentences"][0]
+    assert [text[start:end] for start, end in sent["offsets"]] == sent["tokens"]
+
+
+def test_health_and_readiness(client):
+    assert client.get("/healthz").json == {"status": "ok"}
+    assert client.get("/readyz").json == {"status": "ready"}
+
+
+def test_the_metrics_count_requests_batches_and_characters(client):
+    client.label(text=TEXT)
+    client.get("/no/such/page")
+    lines = client.get("/metrics").body.decode().splitlines()
+    assert 'spansrl_requests_total{method="POST",path="/v1/label",status="200"} 1' in lines
+    assert 'spansrl_requests_total{method="GET",path="other",status="404"} 1' in lines
+    assert "spansrl_batch_items_count 1" in lines
+    assert f"spansrl_characters_total {len(TEXT) + 1}" in lines
+    assert "spansrl_queue_characters 0" in lines
+    for line in lines:
+        name, _, value = line.rpartition(" ")
+        assert line.startswith("# ") or (name.startswith("spansrl_") and float(value) >= 0)
+
+
+def test_every_bucket_of_a_histogram_counts_those_before_it_too(client):
+    for _ in range(3):
+        client.label(text=TEXT)
+    lines = client.get("/metrics").body.decode().splitlines()
+    buckets = [
+        int(line.split()[-1])
+        for line in lines
+        if line.startswith('spansrl_request_seconds_bucket{path="/v1/label"')
+    ]
+    assert buckets == sorted(buckets)
+    assert buckets[-1] == 3
+
+
+def test_answers_carry_headers_that_protect_browsers(client):
+    for path in ("/", "/docs", "/healthz", "/static/pictures.css", "/no/such/page"):
+        headers = client.get(path).headers
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "access-control-allow-origin" not in headers
+        assert "server" not in headers
+
+
+def test_unknown_addresses_and_methods_are_told_in_json(client):
+    assert client.get("/no/such/page").status == 404
+    assert client.get("/no/such/page").error["code"] == "not_found"
+    wrong = client.get("/v1/label")
+    assert (wrong.status, wrong.error["code"], wrong.headers["allow"]) == (405, "method_not_allowed", "POST")
+
+
+def test_files_beside_the_static_ones_cannot_be_reached(client):
+    for path in ("/static/../app.py", "/static/%2e%2e/app.py", "/static//etc/passwd", "/static/..%2fapp.py"):
+        assert client.get(path).status == 404
+
+
+@pytest.fixture(scope="module")
+def document():
+    from spansrl.server.openapi import openapi
+
+    return openapi(DOORS)
+
+
+def schema(document, name):
+    """A component, in a document where its references lead somewhere."""
+    return {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
+
+
+def test_the_openapi_document_lists_every_door(client, document):
+    assert client.get("/openapi.json").json == document
+    listed = {(method.upper(), path) for path, doors in document["paths"].items() for method in doors}
+    assert listed == {(door.method, door.path) for door in DOORS}
+
+
+def test_every_reference_of_the_openapi_document_leads_somewhere(document):
+    text = json.dumps(document)
+    references = {part.split('"')[0] for part in text.split('"$ref": "')[1:]}
+    assert references
+    for reference in references:
+        place = document
+        for key in reference.removeprefix("#/").split("/"):
+            place = place[key]
+
+
+def test_answers_are_what_the_openapi_document_says(client, document):
+    jsonschema.validate(client.label(text=TEXT, html=True).json, schema(document, "LabelResponse"))
+    for result in client.label(text=TEXT).json["results"]:
+        for sent in result["sentences"]:
+            jsonschema.validate(sent, sentence_schema())
+    jsonschema.validate(client.label(text=1).json, schema(document, "Error"))
+    for line in client.stream({"text": TEXT, "id": "a"}, {"text": 1}).lines:
+        jsonschema.validate(line, schema(document, "StreamLine"))
+
+
+def test_the_openapi_schema_takes_what_the_server_takes(document):
+    for message in (
+        {"text": "a"},
+        {"tokens": ["a"], "predicates": [0]},
+        {"items": [{"text": "a"}], "html": True},
+    ):
+        jsonschema.validate(message, schema(document, "LabelRequest"))
+    for message in (
+        {"texts": "a"},
+        {"tokens": []},
+        {"predicate_types": ["verbs"]},
+        {"items": [{"html": True}]},
+    ):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(message, schema(document, "LabelRequest"))

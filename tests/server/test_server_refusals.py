@@ -1,0 +1,297 @@
+"""Bad input at the server's doors: the right status, and an error that says what to do."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from client import read_all
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from conftest import serving, wait_until
+from spansrl.server.messages import LabelRequest, parse
+from spansrl.server.problems import RefusedError
+
+BAD_BODIES = {
+    "nothing": (b"", "EOF"),
+    "no JSON": (b"{text: 1}", "line 1 column 2"),
+    "a cut": (b'{"text": "a', "EOF"),
+    "a list": (b"[]", "object"),
+    "an empty object": (b"{}", "give 'text', 'tokens' or 'items'"),
+    "invalid UTF-8": (b'{"text": "\xff"}', "unicode"),
+    "a lone surrogate, escaped": (rb'{"text": "\ud800"}', "hex escape"),
+    "a lone surrogate, encoded": (b'{"text": "\xed\xa0\x80"}', "unicode"),
+    "NUL, escaped": (rb'{"text": "a\u0000b"}', "NUL characters"),
+    "NUL, raw": (b'{"text": "a\0b"}', "control character"),
+    "NUL in a token": (rb'{"tokens": ["\u0000"]}', "tokens.0: NUL"),
+    "nesting": (b'{"text": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "recursion limit"),
+    "nested objects": (b'{"a":' * 50_000, "recursion limit"),
+    "a number of many digits": (b'{"text": ' + b"9" * 10_000 + b"}", "number out of range"),
+    "a number for a text": (b'{"text": 1}', "text: Input should be a valid string"),
+    "null": (b'{"text": null}', "give 'text', 'tokens' or 'items'"),
+    "an unknown field": (b'{"text": "a", "sentences": 1}', "sentences: Extra inputs are not permitted"),
+    "text and tokens": (b'{"text": "a", "tokens": ["a"]}', "either 'text' or 'tokens'"),
+    "text and items": (b'{"text": "a", "items": [{"text": "a"}]}', "either 'text' or 'items'"),
+    "no items": (b'{"items": []}', "items: List should have at least 1 item"),
+    "an item that is wrong": (b'{"items": [{"text": "a"}, {"tokens": "a"}]}', "items.1.tokens"),
+    "items in items": (b'{"items": [{"items": []}]}', "items.0.items: Extra inputs"),
+    "no tokens": (b'{"tokens": []}', "tokens: List should have at least 1 item"),
+    "an empty token": (b'{"tokens": [""]}', "tokens.0: String should have at least 1 character"),
+    "predicates of a text": (b'{"text": "a", "predicates": [0]}', "'predicates' are places among 'tokens'"),
+    "a predicate outside": (b'{"tokens": ["a"], "predicates": [1]}', "'predicates' go from 0 to 0"),
+    "a predicate below 0": (
+        b'{"tokens": ["a"], "predicates": [-1]}',
+        "predicates.0: Input should be greater",
+    ),
+    "a predicate twice": (b'{"tokens": ["a"], "predicates": [0, 0]}', "names a token twice"),
+    "a predicate as a float": (b'{"tokens": ["a"], "predicates": [0.0]}', "predicates.0"),
+    "a predicate as a boolean": (b'{"tokens": ["a"], "predicates": [false]}', "predicates.0"),
+    "an unknown type": (b'{"text": "a", "predicate_types": ["adverb"]}', "'verb', 'noun', 'adjective' or"),
+    "no types": (b'{"text": "a", "predicate_types": []}', "predicate_types: List should have"),
+    "html as a string": (b'{"text": "a", "html": "yes"}', "html: Input should be a valid boolean"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_BODIES)
+def test_a_body_that_is_not_what_the_schema_says_is_422_and_told_why(client_of_module, name):
+    body, reason = BAD_BODIES[name]
+    answer = client_of_module.post("/v1/label", body)
+    assert (answer.status, answer.error["code"]) == (422, "invalid")
+    assert reason in answer.error["message"]
+    assert len(answer.body) < 2000
+
+
+# A line is one item: what is wrong with other fields than an item's is that they are there at all.
+BAD_LINES = [name for name, (body, _) in BAD_BODIES.items() if body and b"items" not in body]
+
+
+@pytest.mark.parametrize("name", BAD_LINES)
+def test_a_line_that_is_wrong_is_answered_in_its_place(client_of_module, name):
+    body, _ = BAD_BODIES[name]
+    content = b'{"text": "a"}\n' + body + b'\n{"text": "b"}\n'
+    answer = client_of_module.post("/v1/label/stream", content, "application/x-ndjson")
+    first, wrong, last = answer.lines
+    assert (answer.status, first["text"], last["text"]) == (200, "a", "b")
+    assert (wrong["line"], wrong["error"]["code"]) == (2, "invalid")
+
+
+@pytest.fixture(scope="module")
+def client_of_module():
+    from fake import FakePipeline
+
+    with serving(FakePipeline) as client:
+        wait_until(lambda: client.get("/readyz").status == 200)
+        yield client
+
+
+VALUES = st.none() | st.booleans() | st.floats() | st.text(max_size=5)
+JSON = VALUES | st.lists(VALUES, max_size=3)
+FIELDS = st.sampled_from(["text", "tokens", "predicates", "items", "html", "id", "other"])
+
+
+@given(st.binary(max_size=200) | st.dictionaries(FIELDS, JSON).map(json.dumps).map(str.encode))
+@settings(max_examples=200, deadline=None)
+def test_no_bytes_make_the_parser_fail(body):
+    try:
+        message = parse(LabelRequest, body)
+    except RefusedError as error:
+        assert error.status == 422
+    else:
+        assert isinstance(message, BaseModel)
+
+
+def test_a_body_of_another_type_is_415(client):
+    for kind in ("text/plain", "application/x-www-form-urlencoded"):
+        answer = client.post("/v1/label", '{"text": "a"}', kind)
+        assert (answer.status, answer.error["code"]) == (415, "unsupported_type")
+        assert "add the header Content-Type: application/json" in answer.error["message"]
+    assert client.request("POST", "/v1/label", '{"text": "a"}').status == 415
+    assert client.post("/v1/label", '{"text": "a"}', "Application/JSON; charset=utf-8").status == 200
+
+
+def test_a_page_from_elsewhere_may_not_ask(client):
+    headers = {"Origin": "http://evil.example", "Access-Control-Request-Method": "POST"}
+    answer = client.request("OPTIONS", "/v1/label", **{k.replace("-", "_"): v for k, v in headers.items()})
+    assert answer.status == 405
+    assert "access-control-allow-origin" not in answer.headers
+
+
+def test_options_of_a_stream_are_checked(client):
+    for query in ("?html=yes", "?predicate_types=adverb", "?predicate_types=", "?color=red"):
+        assert client.stream({"text": "a"}, query=query).status == 422
+
+
+def test_texts_tokens_and_items_have_their_limits(serve):
+    with serve(text_chars=10, tokens=3, items=2) as client:
+        for message, reason in (
+            ({"text": "a" * 11}, "item 1 has 11 characters; send at most 10"),
+            ({"tokens": ["a"] * 4}, "item 1 has 4 tokens; send at most 3"),
+            ({"items": [{"text": "a"}, {"tokens": ["a" * 5, "a" * 5]}]}, "item 2 has 12 characters"),
+            ({"items": [{"text": "a"}] * 3}, "3 items in one request; send at most 2"),
+        ):
+            answer = client.label(**message)
+            assert (answer.status, answer.error["code"]) == (413, "too_large")
+            assert reason in answer.error["message"]
+        assert client.label(items=[{"text": "a" * 10}, {"tokens": ["a"] * 3}]).status == 200
+        wrong, right = client.stream({"text": "a" * 11}, {"text": "a"}).lines
+        assert wrong["error"]["code"] == "too_large"
+        assert right["text"] == "a"
+
+
+def test_a_body_that_says_it_is_too_large_is_refused_before_it_is_sent(serve):
+    with serve(body_bytes=100) as client, client.open() as connection:
+        connection.sendall(head("/v1/label", "Content-Length: 100000000", "Expect: 100-continue"))
+        answer = read_all(connection)
+        assert answer.startswith(b"HTTP/1.1 413 ")
+        assert b"more than 100 bytes" in answer
+
+
+def test_a_body_that_does_not_say_its_size_is_counted(serve):
+    with serve(body_bytes=1000) as client:
+        body = json.dumps({"text": "a" * 900}).encode()
+        assert client.post("/v1/label", iter([body[:500], body[500:]])).status == 200
+        answer = client.post("/v1/label", iter([body, b" " * 200]))
+        assert (answer.status, answer.error["code"]) == (413, "too_large")
+
+
+def memory() -> int:
+    line = next(
+        line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS")
+    )
+    return 1024 * int(line.split()[1])
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to read the memory in use")
+@pytest.mark.parametrize("size", [b"Content-Length: 100000000", b"Transfer-Encoding: chunked"])
+def test_a_hundred_megabytes_are_refused_in_little_memory_and_the_client_hears_why(serve, size):
+    piece = b"a" * 1_000_000
+    framed = piece if size.startswith(b"Content") else b"F4240\r\n" + piece + b"\r\n"
+    with serve() as client:
+        client.label(text="warm up")
+        before, most = memory(), 0
+        with client.open() as connection:
+            connection.sendall(head("/v1/label", size.decode()))
+            try:
+                for _ in range(100):
+                    connection.sendall(framed)
+                    most = max(most, memory())
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+            answer = read_all(connection)
+        assert answer.startswith(b"HTTP/1.1 413 ")
+        assert b'"too_large"' in answer
+        assert most - before < 10_000_000
+
+
+def test_a_full_queue_is_429_with_a_time_to_come_back(serve, pipeline):
+    with serve(queue_chars=100) as client:
+        pipeline.may_go.clear()
+        running, waiting = (in_background(client.label, text=text) for text in ("runs", "w" * 90))
+        wait_until(lambda: "spansrl_queue_characters 91" in client.get("/metrics").body.decode())
+        answer = client.label(text="z" * 20)
+        assert (answer.status, answer.error["code"]) == (429, "queue_full")
+        assert 1 <= int(answer.headers["retry-after"]) <= 60
+        pipeline.may_go.set()
+        assert running().status == waiting().status == 200
+        assert client.label(text="z" * 20).status == 200
+
+
+def test_a_request_larger_than_the_queue_is_taken_when_nothing_waits(serve):
+    with serve(queue_chars=10) as client:
+        assert client.label(text="a" * 50).status == 200
+
+
+def test_what_takes_too_long_is_503_and_leaves_the_queue(serve, pipeline):
+    with serve(seconds=0.2) as client:
+        pipeline.may_go.clear()
+        in_background(client.label, text="runs")
+        wait_until(lambda: pipeline.calls)
+        answer = client.label(text="waits")
+        assert (answer.status, answer.error["code"]) == (503, "timed_out")
+        assert int(answer.headers["retry-after"]) >= 1
+        pipeline.may_go.set()
+        wait_until(lambda: client.label(text="later").status == 200)
+        assert ["waits"] not in pipeline.calls
+
+
+def test_before_the_model_is_there_the_server_lives_but_is_not_ready(pipeline):
+    loaded = threading.Event()
+
+    def load():
+        assert loaded.wait(30)
+        return pipeline
+
+    with serving(load) as client:
+        for answer in (client.get("/readyz"), client.label(text="a"), client.stream({"text": "a"})):
+            assert (answer.status, answer.error["code"]) == (503, "loading")
+            assert answer.headers["retry-after"] == "1"
+        assert client.get("/healthz").status == 200
+        loaded.set()
+        wait_until(lambda: client.get("/readyz").status == 200)
+
+
+def test_a_model_that_cannot_be_loaded_is_told(caplog):
+    def load():
+        raise OSError("no such model")
+
+    with serving(load) as client:
+        wait_until(lambda: client.get("/readyz").error["code"] == "not_loaded")
+    assert "no such model" in caplog.text
+
+
+def test_when_the_server_is_about_to_end_new_work_is_refused(client):
+    client.service.finish()
+    answer = client.label(text="a")
+    assert (answer.status, answer.error["code"]) == (503, "shutting_down")
+    assert answer.headers["retry-after"] == "5"
+    assert client.get("/readyz").status == 503
+    assert client.get("/healthz").status == 200
+
+
+def test_a_failure_while_labelling_is_one_clients_alone(client, pipeline, caplog):
+    pipeline.may_go.clear()
+    first = in_background(client.label, text="runs")
+    wait_until(lambda: pipeline.calls)
+    good, bad, wrong = (in_background(client.label, text=text) for text in ("good", "poison", "wrong"))
+    time.sleep(0.2)
+    pipeline.may_go.set()
+    assert first().status == good().status == 200
+    assert (bad().status, bad().error["code"]) == (500, "internal")
+    assert "poison" not in bad().error["message"]
+    assert (wrong().status, wrong().error["message"]) == (422, "cannot label 'wrong'")
+    assert "ZeroDivisionError: poisoned" in caplog.text
+
+
+def test_an_error_of_ours_is_a_json_500_and_is_logged(client, monkeypatch, caplog):
+    def broken() -> None:
+        raise LookupError("a bug")
+
+    monkeypatch.setattr(client.service, "check_ready", broken)
+    answer = client.get("/readyz")
+    assert (answer.status, answer.error["code"]) == (500, "internal")
+    assert "content-security-policy" in answer.headers
+    assert "a bug" in caplog.text
+    assert "a bug" not in answer.body.decode()
+
+
+def head(path: str, *headers: str) -> bytes:
+    lines = (f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json", *headers)
+    return "".join(f"{line}\r\n" for line in (*lines, "")).encode()
+
+
+def in_background(function, **arguments):
+    """Call it in a thread; what comes back waits for the result."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(function(**arguments)))
+    thread.start()
+
+    def result():
+        thread.join(30)
+        return found[0]
+
+    return result

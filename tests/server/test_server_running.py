@@ -1,0 +1,217 @@
+"""`spansrl serve` as a process: how it starts, what it refuses, and that it ends in good order."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from client import Client
+
+from conftest import wait_until
+from spansrl.errors import ConfigError
+from spansrl.server.gate import Gate
+from spansrl.server.limits import Limits
+from spansrl.server.metrics import Metrics
+from spansrl.server.running import _allowed
+
+# The program with a pipeline that takes a moment for each text.
+PROGRAM = f"""
+import sys, time
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import spansrl
+from fake import FakePipeline
+
+class Slow(FakePipeline):
+    def _called(self, texts, predicates):
+        time.sleep(0.02 * len(texts))
+        return super()._called(texts, predicates)
+
+def load(path=None, *, threads=None):
+    if path is not None:
+        raise spansrl.errors.ModelError(f"{{path}}: is no model")
+    return Slow()
+
+spansrl.load = load
+from spansrl.cli import main
+main()
+"""
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-c", PROGRAM, "serve", "--port", "0", *map(str, arguments)]
+
+
+@contextmanager
+def process(*arguments: object):
+    """The server as a process, and a client of it."""
+    running = subprocess.Popen(command(*arguments), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        line = running.stderr.readline()
+        found = re.fullmatch(r"spansrl: listening on http://127\.0\.0\.1:(\d+) \(stop with Ctrl-C\)\n", line)
+        assert found, line + running.stderr.read()
+        client = Client(int(found[1]))
+        wait_until(lambda: client.get("/readyz").status == 200)
+        yield running, client
+    finally:
+        running.kill()
+        running.communicate()
+
+
+def test_sigterm_ends_an_idle_server_with_exit_code_0():
+    with process() as (running, _):
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(10) == 0
+        assert running.stdout.read() == running.stderr.read() == ""
+
+
+def test_ctrl_c_ends_the_server_with_exit_code_130():
+    with process() as (running, _):
+        running.send_signal(signal.SIGINT)
+        assert running.wait(10) == 130
+        assert running.stderr.read() == "\n"  # after the ^C that a terminal shows
+
+
+def test_sigterm_under_load_loses_no_answer():
+    statuses, refused = [], []
+
+    def ask() -> None:
+        while True:
+            try:
+                connection = client.open()
+            except ConnectionRefusedError:
+                return
+            with connection:
+                connection.sendall(request)
+                answer = connection.makefile("rb").read()
+                # A connection that the server had not taken yet when it stopped listening is reset.
+                (statuses if answer else refused).append(answer[9:12])
+                if not answer:
+                    return
+
+    body = json.dumps({"text": "It rained."})
+    request = (
+        "POST /v1/label HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+    ).encode()
+    with process() as (running, client):
+        threads = [threading.Thread(target=ask) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        time.sleep(1)
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(20) == 0
+        for thread in threads:
+            thread.join(10)
+        assert running.stderr.read() == ""
+    assert set(statuses) <= {b"200", b"503"}
+    assert statuses.count(b"200") > 20
+
+
+def test_sigterm_waits_for_a_request_that_is_running():
+    with process() as (running, client):
+        found = []
+        items = [{"text": "It rained."}] * 50  # about a second's work
+        thread = threading.Thread(target=lambda: found.append(client.label(items=items)))
+        thread.start()
+        wait_until(lambda: "spansrl_queue_characters 0" not in client.get("/metrics").body.decode() or found)
+        time.sleep(0.1)
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(20) == 0
+        thread.join(10)
+        assert found[0].status == 200
+        assert len(found[0].json["results"]) == 50
+
+
+def test_sigterm_ends_a_stream_after_what_it_has_begun():
+    with process() as (running, client):
+        with client.open() as connection:
+            body = b'{"text": "It rained."}\n'
+            connection.sendall(
+                b"POST /v1/label/stream HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
+                b"Content-Type: application/x-ndjson\r\n\r\n" + f"{len(body):x}\r\n".encode() + body + b"\r\n"
+            )
+            answer = connection.makefile("rb")
+            while not answer.readline().startswith(b"{"):
+                pass
+            running.send_signal(signal.SIGTERM)
+            rest = answer.read()
+        assert b'"line": 2, "error": {"code": "shutting_down"' in rest
+        assert running.wait(10) == 0
+
+
+def test_a_model_that_cannot_be_loaded_is_one_line_and_exit_code_1():
+    done = subprocess.run(
+        command("--model", "no/model"), capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "spansrl: error: no/model: is no model"
+    assert "Traceback" not in done.stderr
+
+
+def test_a_port_that_is_taken_is_one_line_and_exit_code_1():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = subprocess.run(
+            command("--port", port), capture_output=True, text=True, timeout=30, check=False
+        )
+    assert done.returncode == 1
+    expected = (
+        f"cannot listen on 127.0.0.1, port {port}: Address already in use; try another --port or --host"
+    )
+    assert done.stderr == f"spansrl: error: {expected}\n"
+
+
+def test_a_limit_that_is_none_is_refused():
+    done = subprocess.run(command("--max-items", 0), capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 2
+    with pytest.raises(ConfigError, match="the limit seconds is 0; give a number above 0"):
+        Limits(seconds=0)
+
+
+@pytest.mark.parametrize(
+    ("host", "names", "header", "allowed"),
+    [
+        ("127.0.0.1", (), "localhost:8000", True),
+        ("127.0.0.1", (), "127.0.0.1:8000", True),
+        ("127.0.0.1", (), "LOCALHOST", True),
+        ("::1", (), "[::1]:8000", True),
+        ("127.0.0.1", (), "evil.example:8000", False),
+        ("127.0.0.1", (), "", False),
+        ("127.0.0.1", ("srl.example.org",), "srl.example.org", True),
+        ("0.0.0.0", (), "anything.example", True),
+        ("0.0.0.0", ("srl.example.org",), "anything.example", False),
+        ("0.0.0.0", ("SRL.example.org",), "srl.example.org", True),
+    ],
+)
+def test_only_names_that_belong_to_the_server_are_answered(host, names, header, allowed):
+    gate = Gate(answer_200, metrics=Metrics(queue=int, streams=int), paths=(), hosts=_allowed(host, names))
+    assert status_of(gate, header) == (200 if allowed else 421)
+
+
+async def answer_200(scope, receive, send):
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def status_of(app, host: str) -> int:
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    async def receive():
+        raise AssertionError("nobody reads the body")
+
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": [(b"host", host.encode())]}
+    with pytest.raises(StopIteration):
+        app(scope, receive, send).send(None)
+    return sent[0]["status"]

@@ -1,0 +1,163 @@
+"""JSON lines in, JSON lines out: over a real socket, with clients of all kinds."""
+
+from __future__ import annotations
+
+import json
+import socket
+
+import pytest
+from client import read_all
+
+from conftest import wait_until
+
+
+def head(*headers: str, query: str = "") -> bytes:
+    """The head of a stream whose body comes in chunks."""
+    first = (f"POST /v1/label/stream{query} HTTP/1.1", "Host: localhost")
+    lines = (*first, "Content-Type: application/x-ndjson", "Transfer-Encoding: chunked", *headers, "")
+    return "".join(f"{line}\r\n" for line in lines).encode()
+
+
+def chunk(*lines: object) -> bytes:
+    body = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    return f"{len(body):x}\r\n".encode() + body + b"\r\n"
+
+
+END = b"0\r\n\r\n"
+
+
+class Reader:
+    """The lines of an answer in chunks, as they come."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.file = connection.makefile("rb")
+        self.status = int(self.file.readline().split()[1])
+        while self.file.readline() != b"\r\n":
+            pass
+
+    def line(self) -> dict:
+        while True:
+            found = self.file.readline()
+            if found.startswith(b"{"):
+                return json.loads(found)
+            assert found, "the answer ended"
+
+
+def test_every_line_is_answered_in_order(client):
+    answer = client.stream(*({"text": f"Line {k} ended.", "id": str(k)} for k in range(500)))
+    assert answer.status == 200
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    assert [line["id"] for line in answer.lines] == [str(k) for k in range(500)]
+    assert answer.lines[7]["sentences"][0]["props"][0]["sense"] == "end.01"
+
+
+def test_lines_are_labelled_together(client, pipeline):
+    client.stream(*({"text": f"Line {k} ended."} for k in range(500)))
+    assert len(pipeline.calls) < 100
+
+
+def test_blank_lines_are_passed_over_and_the_last_needs_no_end(client):
+    body = b'\n{"text": "a"}\r\n\n  \n{"text": 1}\n{"text": "b"}'
+    first, wrong, last = client.post("/v1/label/stream", body, "application/x-ndjson").lines
+    assert (first["text"], wrong["line"], last["text"]) == ("a", 5, "b")
+
+
+def test_an_empty_stream_is_answered_with_nothing(client):
+    answer = client.post("/v1/label/stream", b"", "application/x-ndjson")
+    assert (answer.status, answer.body) == (200, b"")
+
+
+def test_options_stand_in_the_address(client, pipeline):
+    (line,) = client.stream({"text": "It rained."}, query="?predicate_types=noun,verb&html=true").lines
+    assert pipeline.predicates == [("noun", "verb")]
+    assert len(line["html"]) == 1
+
+
+def test_answers_come_before_the_input_has_ended(client):
+    with client.open() as connection:
+        connection.sendall(head() + chunk({"text": "It rained."}))
+        reader = Reader(connection)
+        assert reader.line()["text"] == "It rained."
+        connection.sendall(chunk({"text": "It poured."}))
+        assert reader.line()["text"] == "It poured."
+        connection.sendall(END)
+
+
+def test_a_client_that_reads_only_at_the_end_is_served(client):
+    texts = [f"Number {k} waited for all the others." for k in range(5000)]
+    answer = client.stream(*({"text": text} for text in texts))
+    assert [line["text"] for line in answer.lines] == texts
+    assert len(answer.body) > 1_000_000
+
+
+def test_a_line_that_fails_does_not_take_the_others_with_it(client, caplog):
+    first, bad, wrong, last = client.stream(*({"text": text} for text in ("a", "poison", "wrong", "b"))).lines
+    assert (first["text"], last["text"]) == ("a", "b")
+    assert (bad["line"], bad["error"]["code"]) == (2, "internal")
+    assert (wrong["line"], wrong["error"]["message"]) == (3, "cannot label 'wrong'")
+    assert "poisoned" in caplog.text
+
+
+def test_a_line_beyond_the_limit_ends_the_stream_after_what_came_before(serve):
+    with serve(body_bytes=200) as client:
+        first, last = client.stream({"text": "a"}, {"text": "b" * 300}, {"text": "c"}).lines
+        assert first["text"] == "a"
+        assert (last["line"], last["error"]["code"]) == (2, "too_large")
+
+
+def test_a_stream_longer_than_the_limit_of_a_body_is_fine(serve):
+    with serve(body_bytes=200) as client:
+        assert len(client.stream(*[{"text": "a" * 50}] * 100).lines) == 100
+
+
+def test_a_stream_that_stops_sending_is_ended_with_a_reason(serve):
+    with serve(read_seconds=0.3) as client, client.open() as connection:
+        connection.sendall(head() + chunk({"text": "a"}))
+        reader = Reader(connection)
+        assert reader.line()["text"] == "a"
+        assert reader.line()["error"]["code"] == "too_slow"
+
+
+def test_there_are_only_so_many_streams(serve):
+    with serve(streams=1) as client:
+        with client.open() as connection:
+            connection.sendall(head() + chunk({"text": "a"}))
+            assert Reader(connection).line()["text"] == "a"
+            answer = client.stream({"text": "b"})
+            assert (answer.status, answer.error["code"]) == (429, "too_many_streams")
+            assert answer.headers["retry-after"] == "10"
+        wait_until(lambda: client.stream({"text": "b"}).status == 200)
+
+
+def test_a_stream_is_not_stopped_by_a_full_queue(serve):
+    with serve(queue_chars=10) as client:
+        assert len(client.stream(*[{"text": "a" * 50}] * 20).lines) == 20
+
+
+def test_when_the_server_ends_a_stream_is_told_where_to_go_on(client):
+    with client.open() as connection:
+        connection.sendall(head() + chunk({"text": "a"}, {"text": "b"}))
+        reader = Reader(connection)
+        reader.line(), reader.line()
+        client.service.finish()
+        connection.sendall(chunk({"text": "c"}))  # wakes the server's loop, as a signal would
+        last = reader.line()
+        assert (last["line"], last["error"]["code"]) == (3, "shutting_down")
+
+
+@pytest.mark.parametrize("when", ["while its lines wait", "while it sends"])
+def test_a_client_that_hangs_up_frees_its_place(serve, pipeline, when):
+    with serve(streams=1) as client:
+        if when == "while its lines wait":
+            pipeline.may_go.clear()
+        with client.open() as connection:
+            connection.sendall(head() + chunk({"text": "a"}) + (END if "wait" in when else b""))
+            wait_until(lambda: pipeline.calls)
+        wait_until(lambda: "spansrl_streams 0" in client.get("/metrics").body.decode())
+
+
+def test_bytes_that_are_no_chunks_end_the_connection(client):
+    with client.open() as connection:
+        connection.sendall(head() + b"zz\r\n")
+        read_all(connection)
+    assert client.stream({"text": "a"}).status == 200
