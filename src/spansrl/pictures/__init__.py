@@ -11,13 +11,13 @@ arguments as labelled bars below their words. Nothing here needs a script, a fon
 """
 
 from spansrl.pictures.html import STYLE, document_html, fragment_html, sentence_html
-from spansrl.pictures.marks import Meanings
+from spansrl.pictures.marks import Frames
 from spansrl.pictures.svg import sentence_svg
 from spansrl.pictures.terminal import sentence_text
 
 __all__ = [
     "STYLE",
-    "Meanings",
+    "Frames",
     "document_html",
     "fragment_html",
     "sentence_html",

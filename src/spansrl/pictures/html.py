@@ -12,7 +12,7 @@ from html import escape
 
 from spansrl.pictures.characters import runs_right_to_left, visible
 from spansrl.pictures.flow import flow, label_places
-from spansrl.pictures.marks import Mark, Meanings, Row, glued, rows_of, shelves
+from spansrl.pictures.marks import Frames, Mark, Row, glued, rows_of, shelves
 from spansrl.pictures.style import STYLE
 from spansrl.structures import Sentence
 
@@ -25,7 +25,7 @@ _EMPTY = "<i></i>"
 _THREAD = '<i class="srl-k"></i>'
 
 
-def sentence_html(sent: Sentence, *, frames: Meanings | None = None) -> str:
+def sentence_html(sent: Sentence, *, frames: Frames | None = None) -> str:
     """The sentence as a fragment for a page that has STYLE; `frames` tells meanings of roles for hovering.
 
     >>> print(sentence_html(Sentence(("Hi",))))
@@ -55,13 +55,13 @@ def sentence_html(sent: Sentence, *, frames: Meanings | None = None) -> str:
     return f'<div class="srl" dir="{direction}">{body}</div>'
 
 
-def fragment_html(sentences: Iterable[Sentence], *, frames: Meanings | None = None) -> str:
+def fragment_html(sentences: Iterable[Sentence], *, frames: Frames | None = None) -> str:
     """Sentences with their style, for places that have no page of ours around them, such as notebooks."""
     return f"<style>{STYLE}</style>{''.join(sentence_html(sent, frames=frames) for sent in sentences)}"
 
 
 def document_html(
-    sentences: Iterable[Sentence], *, title: str = "Semantic roles", frames: Meanings | None = None
+    sentences: Iterable[Sentence], *, title: str = "Semantic roles", frames: Frames | None = None
 ) -> str:
     """A whole page, to be written to a file as UTF-8."""
     shown = escape(visible(title))

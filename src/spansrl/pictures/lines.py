@@ -51,9 +51,18 @@ def break_lines(
             if longer.width > limit:
                 break
             line = longer
-        lines.append(line)
-        start = line.end
+        end = _before_glued(start, line.end, gaps)
+        lines.append(line if end == line.end else _set_line(start, end, widths, gaps, marks, label_width))
+        start = end
     return lines
+
+
+def _before_glued(start: int, end: int, gaps: Sequence[float]) -> int:
+    """Where to end a line instead of between words that are written without a space, if there is a place."""
+    better = end
+    while better < len(gaps) and gaps[better] == 0 and better > start:
+        better -= 1
+    return better if better > start else end
 
 
 def _set_line(

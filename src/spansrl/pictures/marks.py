@@ -6,14 +6,22 @@ stand side by side. A mark is one labelled span: an argument, or a piece of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 from spansrl.pictures.palette import group_of
 from spansrl.structures import Argument, Proposition, Sentence, Span
 
-Meanings = Callable[[str, str], str | None]
-"""(sense, role) -> what the role means there ("keep.01", "ARG1" -> "thing kept"), or None."""
+
+class Frames(Protocol):
+    """Whoever knows what senses and roles mean; spansrl.frames has such."""
+
+    def definition(self, sense: str, /) -> str | None:
+        """What the sense means ("keep.01" -> "retain"), or None."""
+
+    def meaning(self, sense: str | None, role: str, /) -> str | None:
+        """What the role means there ("keep.01", "ARG1" -> "thing kept"), or None."""
+
 
 PREDICATE = "predicate"
 
@@ -55,9 +63,9 @@ class Row(NamedTuple):
         return max(mark.end for mark in self.marks)
 
 
-def rows_of(sent: Sentence, meanings: Meanings | None = None) -> list[Row]:
-    """One row a proposition, in the sentence's order; `meanings` serves arguments that bring none."""
-    return [_row(sent, prop, meanings) for prop in sent.props]
+def rows_of(sent: Sentence, frames: Frames | None = None) -> list[Row]:
+    """One row a proposition, in the sentence's order; `frames` serves arguments without a meaning."""
+    return [_row(sent, prop, frames) for prop in sent.props]
 
 
 def shelves(rows: Sequence[Row], *, shared: bool) -> list[list[tuple[int, Row]]]:
@@ -80,8 +88,9 @@ def shelves(rows: Sequence[Row], *, shared: bool) -> list[list[tuple[int, Row]]]
 
 
 def name_of(sent: Sentence, prop: Proposition) -> str:
-    """What to call a proposition: its sense, else its lemma, else the predicate's word."""
-    return prop.sense or prop.lemma or sent.tokens[prop.pred]
+    """What to call a proposition: its sense, lemma or word, the first that is not blank."""
+    names = (prop.sense, prop.lemma, sent.tokens[prop.pred])
+    return next((name for name in names if name and name.strip()), "V")
 
 
 def glued(sent: Sentence) -> list[bool]:
@@ -92,13 +101,13 @@ def glued(sent: Sentence) -> list[bool]:
     return [start == end for (start, _), end in zip(sent.offsets, ends, strict=False)]
 
 
-def _row(sent: Sentence, prop: Proposition, meanings: Meanings | None) -> Row:
+def _row(sent: Sentence, prop: Proposition, frames: Frames | None) -> Row:
     name = name_of(sent, prop)
     pieces = prop.verb_spans or (Span(prop.pred, prop.pred + 1),)
-    title = _predicate_title(prop, name)
+    title = _predicate_title(prop, name, frames)
     marks = [Mark(*span, "C-V" if k else name, PREDICATE, title) for k, span in enumerate(pieces)]
     marks += [
-        Mark(*arg.span, arg.role, group_of(arg.role), _argument_title(arg, prop, name, meanings))
+        Mark(*arg.span, arg.role, group_of(arg.role), _argument_title(arg, prop, name, frames))
         for arg in prop.args
     ]
     return Row(name, _lanes(marks))
@@ -117,8 +126,9 @@ def _lanes(marks: list[Mark]) -> tuple[tuple[Mark, ...], ...]:
     return tuple(tuple(sorted(lane)) for lane in lanes)
 
 
-def _predicate_title(prop: Proposition, name: str) -> str:
-    parts = [name]
+def _predicate_title(prop: Proposition, name: str, frames: Frames | None) -> str:
+    definition = frames.definition(prop.sense) if frames is not None and prop.sense is not None else None
+    parts = [f"{name}: {definition}" if definition else name]
     if prop.type is not None:
         parts.append(prop.type)
     if prop.prob is not None:
@@ -128,10 +138,10 @@ def _predicate_title(prop: Proposition, name: str) -> str:
     return " · ".join(parts)
 
 
-def _argument_title(arg: Argument, prop: Proposition, name: str, meanings: Meanings | None) -> str:
+def _argument_title(arg: Argument, prop: Proposition, name: str, frames: Frames | None) -> str:
     meaning = arg.meaning
-    if meaning is None and meanings is not None and prop.sense is not None:
-        meaning = meanings(prop.sense, arg.role)
+    if meaning is None and frames is not None:
+        meaning = frames.meaning(prop.sense, arg.role)
     parts = [f"{arg.role} of {name}" if meaning is None else f"{arg.role} of {name}: {meaning}"]
     if arg.prob is not None:
         parts.append(_percent(arg.prob))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from spansrl.pictures.characters import advance, is_measured, runs_right_to_left, visible
 from spansrl.pictures.lines import Line, break_lines
-from spansrl.pictures.marks import PREDICATE, Mark, Meanings, Row, glued, rows_of
+from spansrl.pictures.marks import PREDICATE, Frames, Mark, Row, glued, rows_of
 from spansrl.pictures.palette import GROUPS, INK, PAPER, THREAD, css, shades
 from spansrl.structures import Sentence
 
@@ -25,7 +25,7 @@ _WORDS_HEIGHT, _ROW, _BAR, _BETWEEN = 24.0, 24.0, 20.0, 12.0
 _NARROWEST = 160.0
 
 
-def sentence_svg(sent: Sentence, *, width: float = 720, frames: Meanings | None = None) -> str:
+def sentence_svg(sent: Sentence, *, width: float = 720, frames: Frames | None = None) -> str:
     """The sentence as an SVG document of at most `width` pixels (160 if that is less).
 
     Pointing at a bar tells meaning and probability. A word that is longer than a line is cut.

@@ -1,0 +1,5 @@
+"""Pictures are also looked at in a browser."""
+
+from browser import browser
+
+__all__ = ["browser"]

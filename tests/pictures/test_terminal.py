@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from drawn_sentences import CAT, HOSTILE, LONG, NESTED, PICKED, SENTENCES, prop, sentence, sentences
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spansrl.pictures import sentence_text
+from spansrl.pictures.characters import columns
+from spansrl.structures import Sentence
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def test_words_stand_above_a_line_of_brackets_for_each_proposition():
+    assert sentence_text(CAT, width=80) == (
+        "The cat that     chased     the mouse slept      yesterday .\n"
+        "╰ARG0─╯ ╰R-ARG0╯ ╚chase.01╝ ╰─ARG1──╯\n"
+        "╰───────────────ARG0────────────────╯ ╚sleep.01╝ ╰ARGM-TMP╯"
+    )
+
+
+def test_long_sentences_wrap_and_later_parts_say_whose_they_are():
+    assert sentence_text(LONG, width=64) == (
+        "By the way the committee on international trade , which    had\n"
+        "           ╰───────────────ARG0───────────────╯   ╰R-ARG0╯\n"
+        "╰ARGM-DIS╯ ╰──────────────────────ARG0────────────────────────\n"
+        "           ╰──────────────────────ARG0────────────────────────\n"
+        "\n"
+        "not        met       since the spring of 1998, decided\n"
+        "╰ARGM-NEG╯ ╚meet.03╝ ╰┄┄┄┄┄┄┄ARGM-TMP┄┄┄┄┄┄┄╯\n"
+        "──────────────ARG0 of decide.01─────────────╯  ╚decide.01╝\n"
+        "─────────────ARG0 of postpone.01────────────╯\n"
+        "\n"
+        "quickly    to postpone      its    decision      until next\n"
+        "╰ARGM-MNR╯ ╰─────────────────────ARG1──────────────────────\n"
+        "              ╚postpone.01╝ ╰───────ARG1───────╯ ╰ARGM-TMP┄\n"
+        "                            ╰ARG0╯ ╚decision.01╝\n"
+        "\n"
+        "week      .\n"
+        "───ARG1──╯\n"
+        "┄ARGM-TMP╯"
+    )
+
+
+def test_pieces_of_a_verb_are_marked_each():
+    assert sentence_text(PICKED) == (
+        "They   picked    it     up\n"
+        "╰ARG0╯ ╚pick.04╝ ╰ARG1╯ ╚C-V╝"
+    )  # fmt: skip
+
+
+def test_overlapping_arguments_take_a_line_each():
+    assert sentence_text(NESTED) == (
+        "we     saw      him    leave\n"
+        "╰ARG0╯ ╚see.01╝ ╰───ARG1───╯\n"
+        "                ╰ARG2╯"
+    )  # fmt: skip
+
+
+def test_adjuncts_have_another_line():
+    sent = sentence("we left after the very long summer", prop(1, "leave.01", ("ARGM-TMP", 2, 7)))
+    assert "╰┄┄┄┄┄┄┄┄ARGM-TMP┄┄┄┄┄┄┄┄╯" in sentence_text(sent)
+
+
+def test_a_terminal_without_box_characters_gets_ascii():
+    drawn = sentence_text(sentence("naïve cats slept", prop(2, "sleep.01", ("A0", 0, 2))), encoding="ascii")
+    assert drawn == (
+        "na\\xefve cats slept\n"
+        "(----A0-----) [sleep.01]"
+    )  # fmt: skip
+
+
+def test_an_encoding_without_box_characters_keeps_its_letters():
+    drawn = sentence_text(sentence("naïve cats slept", prop(2, "sleep.01", ("A0", 0, 2))), encoding="latin-1")
+    assert drawn.splitlines() == ["naïve cats slept", "(---A0---) [sleep.01]"]
+
+
+def test_nothing_in_a_sentence_reaches_the_terminal_as_a_command():
+    drawn = sentence_text(HOSTILE)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", drawn)
+    assert "␛[31mred" in drawn
+    drawn.encode("utf-8")
+
+
+def test_wide_characters_keep_brackets_under_their_words():
+    words, brackets = sentence_text(SENTENCES["wide"]).splitlines()
+    assert columns(words[: words.index("鼠")]) == brackets.index("╰A1")
+    assert brackets.startswith("╰A0─╯ ")
+
+
+def test_colours_change_nothing_but_the_colour():
+    for sent in SENTENCES.values():
+        plain, coloured = (sentence_text(sent, width=50, colour=colour) for colour in (False, True))
+        assert COLOUR.sub("", coloured) == plain
+    assert "\x1b[38;5;63m╰ARG0─╯\x1b[0m" in sentence_text(CAT, colour=True)
+    assert "\x1b[1mchased\x1b[0m" in sentence_text(CAT, colour=True)
+
+
+def test_a_word_longer_than_the_line_is_cut():
+    lines = sentence_text(SENTENCES["long word"], width=30).splitlines()
+    assert "https://example.org/aaaaaaaaa…" in lines
+
+
+def test_sentences_without_propositions_and_without_words_can_be_drawn():
+    assert sentence_text(Sentence(("Nothing", "here"))) == "Nothing here"
+    assert sentence_text(Sentence(())) == ""
+
+
+@given(sentences(), st.integers(1, 60), st.sampled_from(["utf-8", "ascii", "cp1252", "cp437"]))
+def test_no_line_is_wider_than_asked_and_all_can_be_encoded(sent, width, encoding):
+    drawn = sentence_text(sent, width=width, encoding=encoding)
+    assert all(columns(line) <= max(width, 16) for line in drawn.split("\n"))
+    drawn.encode(encoding)
+
+
+@pytest.mark.parametrize("name", ["cat", "picked", "nested", "long"])
+def test_every_word_and_every_role_is_there(name):
+    sent = SENTENCES[name]
+    drawn = sentence_text(sent, width=60)
+    assert all(word in drawn for word in sent.tokens)
+    assert all(arg.role in drawn for prop in sent.props for arg in prop.args)
