@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 
 from spansrl.errors import DataError
-from spansrl.structures import Argument, Proposition, Sentence, Span
+from spansrl.structures import Argument, Document, Proposition, Sentence, Span
 
 WIRE = {
     "id": "s1",
@@ -112,4 +112,159 @@ def test_values_cannot_be_changed():
 def test_a_wrong_field_is_named_with_what_was_found(change, message):
     with pytest.raises(DataError) as caught:
         Sentence.from_dict(WIRE | change)
+    assert str(caught.value) == message
+
+
+KEPT = Sentence.from_dict(
+    {
+        "tokens": ["She", "has", "n't", "kept", "the", "old", "letters", "."],
+        "text": "She hasn't  kept the old letters.",
+        "offsets": [[0, 3], [4, 7], [7, 10], [12, 16], [17, 20], [21, 24], [25, 32], [32, 33]],
+        "char_start": 100,
+        "props": [
+            {"pred": 1, "type": "auxiliary", "args": []},
+            {
+                "pred": 3,
+                "lemma": "keep",
+                "sense": "keep.01",
+                "type": "verb",
+                "args": [
+                    {"role": "ARG0", "start": 0, "end": 1, "prob": 1},
+                    {"role": "ARG1", "start": 4, "end": 7, "prob": 0.5, "meaning": "thing kept"},
+                ],
+            },
+        ],
+    }
+)
+
+
+def test_the_text_of_a_part_is_as_it_was_written():
+    assert KEPT.text_of(KEPT.props[1].args[1]) == "the old letters"
+    assert KEPT.text_of(KEPT.props[1]) == "kept"
+    assert KEPT.text_of(Span(1, 4)) == "hasn't  kept"
+    assert KEPT.text_of((6, 8)) == "letters."
+
+
+def test_without_text_or_offsets_tokens_are_joined():
+    for missing in ({"text": None}, {"offsets": None}):
+        sent = dataclasses.replace(KEPT, **missing)
+        assert sent.text_of((1, 4)) == "has n't kept"
+
+
+def test_the_pieces_of_a_predicate_are_joined():
+    sent = Sentence.from_dict(WIRE)
+    assert sent.text_of(sent.props[0]) == "picked up"
+    assert sent.text_of(Proposition(1, v=())) == "picked"
+
+
+@pytest.mark.parametrize("span", [(0, 0), (2, 1), (-1, 1), (0, 9)])
+def test_a_span_outside_the_sentence_is_an_error(span):
+    with pytest.raises(DataError, match="which is no span of a sentence of 8 tokens"):
+        KEPT.text_of(span)
+    with pytest.raises(DataError, match="which is no span of a sentence of 8 tokens"):
+        KEPT.guess_head(span)
+
+
+def test_predicates_are_found_by_word_lemma_and_sense():
+    (auxiliary, kept) = KEPT.props
+    for name in ("kept", "KEEP", "keep", "keep.01"):
+        assert KEPT.find(name) == (kept,)
+    assert KEPT.find("has") == (auxiliary,)
+    assert KEPT.find("letters") == ()
+    assert KEPT.find("") == ()
+    assert Sentence.from_dict(WIRE).find("pick") == Sentence.from_dict(WIRE).props
+
+
+def test_lemmas_of_the_sentence_help_to_find():
+    sent = Sentence(("mice", "ran"), (Proposition(1),), lemmas=("mouse", "run"))
+    assert sent.find("run") == sent.props
+
+
+def test_rows_are_one_an_argument_and_one_for_a_predicate_without():
+    has, first, second = KEPT.rows(number=3)
+    assert has == {
+        "sentence": 3,
+        "predicate": 1,
+        "word": "has",
+        "lemma": None,
+        "sense": None,
+        "type": "auxiliary",
+        "role": None,
+        "text": None,
+        "start": None,
+        "end": None,
+        "char_start": None,
+        "char_end": None,
+        "prob": None,
+        "meaning": None,
+    }
+    assert second == has | {
+        "predicate": 3,
+        "word": "kept",
+        "lemma": "keep",
+        "sense": "keep.01",
+        "type": "verb",
+        "role": "ARG1",
+        "text": "the old letters",
+        "start": 4,
+        "end": 7,
+        "char_start": 117,
+        "char_end": 132,
+        "prob": 0.5,
+        "meaning": "thing kept",
+    }
+    assert isinstance(first["prob"], float)
+    assert list(first) == list(second) == list(has)
+
+
+def test_without_a_place_in_a_document_characters_count_in_the_sentence():
+    sent = dataclasses.replace(KEPT, char_start=None)
+    assert [row["char_start"] for row in sent.rows()] == [None, 0, 17]
+    assert [row["char_start"] for row in Document("", (sent,)).rows()] == [None, None, None]
+
+
+def make_document() -> Document:
+    text = KEPT.text * 2
+    shifted = [dataclasses.replace(KEPT, char_start=start) for start in (0, len(KEPT.text))]
+    return Document(text, tuple(shifted))
+
+
+def test_rows_of_a_document_cut_its_text():
+    document = make_document()
+    rows = document.rows()
+    assert [row["sentence"] for row in rows] == [0, 0, 0, 1, 1, 1]
+    placed = [row for row in rows if row["role"]]
+    assert all(document.text[row["char_start"] : row["char_end"]] == row["text"] for row in placed)
+
+
+def test_a_document_comes_back_from_its_wire_form():
+    document = make_document()
+    assert Document.from_dict(document.to_dict()) == document
+    assert Document.from_dict({"text": "a"}) == Document("a")
+    assert list(document) == list(document.sentences)
+    assert document.props == KEPT.props * 2
+    assert document.find("keep") == tuple((sent, KEPT.props[1]) for sent in document.sentences)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([], "expected a JSON object for a document, found a list ([])"),
+        ({}, "'text' must be a string, found nothing"),
+        ({"text": 1}, "'text' must be a string, found a number (1)"),
+        ({"text": "", "sentences": {}}, "'sentences' must be a list, found an object ({})"),
+        ({"text": "", "lang": "en"}, "a document has no 'lang'; only 'text' and 'sentences'"),
+        (
+            {"text": "", "sentences": [1]},
+            "sentences[0]: expected a JSON object for a sentence, found a number (1)",
+        ),
+        (
+            {"text": "a b", "sentences": [{"tokens": ["b"], "text": "b", "char_start": 1}]},
+            "sentences[0]: its text does not stand at 'char_start' (1) of the document's",
+        ),
+    ],
+)
+def test_a_wrong_document_is_named_with_what_was_found(data, message):
+    with pytest.raises(DataError) as caught:
+        Document.from_dict(data)
     assert str(caught.value) == message
