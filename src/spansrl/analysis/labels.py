@@ -15,17 +15,14 @@ from spansrl.analysis.inputs import Inputs, predicate_name
 from spansrl.analysis.tables import Picture, Section, Table, columns
 from spansrl.evaluation import Counts, breakdown, score
 from spansrl.evaluation.breakdown import By
-from spansrl.structures import Proposition, Sentence
+from spansrl.lemmas import predicate_type
+from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.tags import VERB
 
 NAME, TITLE = "labels", "By label, predicate, length and distance"
 
 SENTENCE_BINS = (("1-10", 10), ("11-20", 20), ("21-30", 30), ("31-40", 40), ("41+", None))
-_TAGS = {
-    "verb": ("VB", "VERB", "AUX", "MD"),
-    "noun": ("NN", "NOUN", "PROPN"),
-    "adjective": ("JJ", "ADJ"),
-}
+OTHER = "other"
 
 Part = Callable[[Sentence, Proposition], str]  # which part of the corpus a proposition belongs to
 Bins = Mapping[str, Sequence[Counts]]  # name of a bin -> counts of each system
@@ -34,7 +31,7 @@ Bins = Mapping[str, Sequence[Counts]]  # name of a bin -> counts of each system
 def labels(inputs: Inputs) -> Section:
     """F1 of each part, side by side."""
     parts: list[Table | Picture] = [*_frequent_labels(inputs), _all_labels(inputs)]
-    if any(sent.pos for sent in inputs.gold):
+    if any(predicate_type(sent, prop) for sent in inputs.gold for prop in sent.props):
         parts += _drawn("part-of-speech", "By the predicate's part of speech", inputs, _by_pos(inputs))
     parts += _drawn("argument-length", "By length of the argument, in tokens", inputs, _by(inputs, "length"))
     parts += _drawn("distance", "By tokens between predicate and argument", inputs, _by(inputs, "distance"))
@@ -49,11 +46,6 @@ def labels(inputs: Inputs) -> Section:
     return Section(NAME, TITLE, intro, tuple(parts))
 
 
-def part_of_speech(tag: str) -> str:
-    """The word class of a Penn or universal tag, as far as predicates have one."""
-    return next((name for name, begins in _TAGS.items() if tag.startswith(begins)), "other")
-
-
 def restricted(gold: Sequence[Sentence], part: Part, name: str) -> list[Sentence]:
     """The sentences with only the propositions of one part."""
     return [
@@ -66,10 +58,9 @@ def _by(inputs: Inputs, by: By) -> Bins:
 
 
 def _by_pos(inputs: Inputs) -> Bins:
-    def pos(sent: Sentence, prop: Proposition) -> str:
-        return part_of_speech(sent.pos[prop.pred]) if sent.pos else "other"
-
-    return _by_predicate(inputs, pos, [*_TAGS, "other"])
+    return _by_predicate(
+        inputs, lambda sent, prop: predicate_type(sent, prop) or OTHER, [*PREDICATE_TYPES, OTHER]
+    )
 
 
 def _by_seen(inputs: Inputs) -> Bins:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from spansrl.analysis import boundaries, confusion, labels, overall
+from spansrl.analysis import (
+    boundaries,
+    confusion,
+    decoders,
+    embeddings,
+    examples,
+    labels,
+    neighbours,
+    overall,
+    repairs,
+)
 from spansrl.analysis.inputs import Inputs
 from spansrl.analysis.tables import Section
 
@@ -25,6 +35,11 @@ PLANS = (
     Plan(boundaries.NAME, boundaries.TITLE, boundaries.boundaries),
     Plan(labels.NAME, labels.TITLE, labels.labels),
     Plan(confusion.NAME, confusion.TITLE, confusion.confusion),
+    Plan(repairs.NAME, repairs.TITLE, repairs.errors),
+    Plan(neighbours.NAME, neighbours.TITLE, neighbours.neighbours, needs_model=True, needs_train=True),
+    Plan(embeddings.NAME, embeddings.TITLE, embeddings.embeddings, needs_model=True),
+    Plan(decoders.NAME, decoders.TITLE, decoders.decoders, needs_model=True),
+    Plan(examples.NAME, examples.TITLE, examples.examples),
 )
 SECTIONS = tuple(plan.name for plan in PLANS)
 

@@ -1,0 +1,172 @@
+"""Section 8: argmax, greedy and exact search on the same scores.
+
+Exact search maximises the sum of F(i, j, r) − F(p, p, r) over legal sets of spans; greedy search is optimal
+where it reaches that sum. Argmax knows no constraints, so its spans may overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+from spansrl.analysis.inputs import Inputs, SpanModel, predicate_name, span_text
+from spansrl.analysis.tables import Section, Table, columns
+from spansrl.decode import Method, SpanScores, decode
+from spansrl.errors import DataError
+from spansrl.evaluation import score
+from spansrl.evaluation.counts import percent
+from spansrl.structures import Argument, Sentence
+from spansrl.tags import is_core
+
+NAME, TITLE = "decoders", "Decoders compared"
+METHODS: tuple[Method, ...] = ("argmax", "greedy", "exact")
+_BATCH_TOKENS = 8192  # propositions × tokens scored at once
+_TIE = 1e-4  # sums of single-precision scores that are closer than this are equal
+
+Args = tuple[Argument, ...]
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What the decoders make of the same scores, proposition by proposition, in the sentences' order."""
+
+    answers: dict[Method, list[Args]] = field(default_factory=lambda: {method: [] for method in METHODS})
+    sums: dict[Method, list[float]] = field(default_factory=lambda: {method: [] for method in METHODS})
+
+
+def decoders(inputs: Inputs) -> Section:
+    """Their scores, and how often each of them falls short."""
+    assert inputs.model is not None
+    found = compare_decoders(inputs.model, inputs)
+    intro = "Three ways from the model's scores to arguments, on the same scores."
+    return Section(
+        NAME, TITLE, intro, (_scores(inputs, found), _shortfalls(found), _differing(inputs, found))
+    )
+
+
+def compare_decoders(model: SpanModel, inputs: Inputs) -> Comparison:
+    """Score every gold predicate once and decode in every way."""
+    roles = model.scorer.roles
+    index = {role: k for k, role in enumerate(roles)}
+    places = [(s, p) for s, sent in enumerate(inputs.gold) for p in range(len(sent.props))]
+    order = sorted(range(len(places)), key=lambda k: (len(inputs.gold[places[k][0]]), k))
+    found = Comparison({m: [()] * len(places) for m in METHODS}, {m: [0.0] * len(places) for m in METHODS})
+    done = 0
+    for rows in _batches(order, [len(inputs.gold[s]) for s, _ in places]):
+        batch = [_alone(inputs.gold[s], p) for s, p in (places[k] for k in rows)]
+        scores = model.scorer.score(batch)
+        if not isinstance(scores, SpanScores):
+            raise DataError("the model gives scores of tags, which these decoders do not take")
+        for method in METHODS:
+            for n, (k, args) in enumerate(
+                zip(rows, decode(scores, roles, method=method, order=model.order), strict=True)
+            ):
+                found.answers[method][k] = args
+                found.sums[method][k] = _sum(scores, n, args, index)
+        done += len(rows)
+        inputs.progress("Decoders compared", done, len(places))
+    return found
+
+
+def overlaps(args: Args) -> bool:
+    """Whether two of the arguments share a token."""
+    return any(a.start < b.end and b.start < a.end for a, b in combinations(args, 2))
+
+
+def repeats_core(args: Args) -> bool:
+    """Whether a core role is there twice."""
+    core = [arg.role for arg in args if is_core(arg.role)]
+    return len(core) != len(set(core))
+
+
+def _batches(order: Sequence[int], lengths: Sequence[int]) -> list[list[int]]:
+    """Rows of similar length, within the limit of tokens."""
+    batches: list[list[int]] = []
+    for row in order:  # from short to long
+        if not batches or (len(batches[-1]) + 1) * lengths[row] > _BATCH_TOKENS:
+            batches.append([])
+        batches[-1].append(row)
+    return batches
+
+
+def _alone(sent: Sentence, prop: int) -> Sentence:
+    return replace(sent, props=sent.props[prop : prop + 1])
+
+
+def _sum(scores: SpanScores, n: int, args: Args, index: dict[str, int]) -> float:
+    """What exact search maximises."""
+    start, end, p = scores.start[n], scores.end[n], int(scores.pred[n])
+    total = 0.0
+    for arg in args:
+        r = index[arg.role]
+        total += (
+            float(start[arg.start, r]) + float(end[arg.end - 1, r]) - float(start[p, r]) - float(end[p, r])
+        )
+    return total
+
+
+def _scores(inputs: Inputs, found: Comparison) -> Table:
+    rows = []
+    for method in METHODS:
+        result = score(inputs.gold, _labelled(inputs.gold, found.answers[method]))
+        counts = result.overall
+        rows.append((method, counts.precision, counts.recall, counts.f1, result.perfect_percent))
+    names = ("decoder", "precision", "recall", "F1", "perfect props %")
+    return Table("decoders", "Official score of each decoder", columns(*names), tuple(rows))
+
+
+def _labelled(gold: Sequence[Sentence], answers: Sequence[Args]) -> list[Sentence]:
+    stream = iter(answers)
+    return [
+        replace(sent, props=tuple(replace(prop, args=next(stream)) for prop in sent.props)) for sent in gold
+    ]
+
+
+def _shortfalls(found: Comparison) -> Table:
+    argmax, greedy, exact = (found.answers[method] for method in METHODS)
+    total = len(exact)
+    events = {
+        "greedy search is optimal": _optimal(found).count(True),
+        "greedy and exact search give the same arguments": sum(map(_same, greedy, exact)),
+        "argmax and exact search give the same arguments": sum(map(_same, argmax, exact)),
+        "spans of argmax overlap": sum(map(overlaps, argmax)),
+        "argmax repeats a core role": sum(map(repeats_core, argmax)),
+    }
+    return Table(
+        "decoder-events",
+        "How often they agree, and how often argmax breaks a constraint",
+        columns("event", "predicates", "%"),
+        tuple((name, n, percent(n, total)) for name, n in events.items()),
+        note=f"Of {total} predicates. Argmax takes one span a role at most, so it cannot repeat a core role.",
+    )
+
+
+def _optimal(found: Comparison) -> list[bool]:
+    return [
+        greedy >= exact - _TIE * max(1.0, abs(exact))
+        for greedy, exact in zip(found.sums["greedy"], found.sums["exact"], strict=True)
+    ]
+
+
+def _same(a: Args, b: Args) -> bool:
+    return {(arg.role, arg.span) for arg in a} == {(arg.role, arg.span) for arg in b}
+
+
+def _differing(inputs: Inputs, found: Comparison) -> Table:
+    places = [(sent, prop) for sent in inputs.gold for prop in sent.props]
+    rows = []
+    for k, optimal in enumerate(_optimal(found)):
+        if not optimal:
+            sent, prop = places[k]
+            texts = [_written(sent, found.answers[method][k]) for method in ("greedy", "exact")]
+            gap = found.sums["exact"][k] - found.sums["greedy"][k]
+            rows.append((sent.id, predicate_name(sent, prop), *texts, gap))
+    names = ("sentence", "predicate", "greedy", "exact", "sum that greedy misses")
+    return Table(
+        "greedy-not-optimal", "Where greedy search is not optimal", columns(*names), tuple(rows), shown=10
+    )
+
+
+def _written(sent: Sentence, args: Args) -> str:
+    return " ".join(f"[{arg.role} {span_text(sent, *arg.span, 30)}]" for arg in args)

@@ -1,0 +1,130 @@
+"""A model directory as far as the analysis looks into it: scores, span representations, label embeddings.
+
+The only module of the analysis that needs torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from spansrl.analysis.inputs import Progress, Vectors
+from spansrl.decode import Order
+from spansrl.ensembles import load_labeler
+from spansrl.errors import ModelError
+from spansrl.labeler import Labeler, Scorer
+from spansrl.model.batch import Corpus
+from spansrl.model.ensemble import Mixture, MixtureScorer, ProductScorer, expert_features
+from spansrl.model.network import Network, TorchScorer
+from spansrl.model.span import SpanOutput, span_vectors
+from spansrl.structures import Sentence
+
+BLOCK = 4096  # arguments whose vectors are made at once
+
+
+class NoSpanModelError(ModelError):
+    """A model that can be loaded, but has no span representations to look into."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedModel:
+    """A span model, or an ensemble of them.
+
+    A mixture's representation is its own (Eq. 9). A product's is those of its experts side by side: the mean
+    of the experts' scores is their product with the experts' label embeddings side by side.
+    """
+
+    labeler: Labeler
+    experts: Sequence[Network]
+    mixture: Mixture | None
+    cache: Path
+
+    @property
+    def scorer(self) -> Scorer:
+        """Scores propositions."""
+        return self.labeler.scorer
+
+    @property
+    def order(self) -> Order:
+        """What its greedy search goes by."""
+        return self.labeler.order
+
+    def role_vectors(self) -> Vectors:
+        """W, one row a role of the scorer: (R, D)."""
+        if self.mixture is not None:
+            return self.mixture.roles.detach().numpy()
+        rows = []
+        for expert in self.experts:
+            assert isinstance(expert.output, SpanOutput)
+            rows.append(expert.output.roles.detach().numpy()[expert.roles.ids(self.scorer.roles)])
+        return np.concatenate(rows, axis=1)
+
+    def argument_vectors(self, sentences: Sequence[Sentence], progress: Progress) -> Iterator[Vectors]:
+        """The span representations of all arguments in the sentences, in order: blocks (n, D)."""
+        corpus = Corpus.of(sentences, self.experts[0].roles)
+        features = expert_features(
+            self.experts, corpus, self.cache, lambda done, total: progress("Token vectors", done, total)
+        )
+        props = [prop for sent in sentences for prop in sent.props]
+        spans = np.array(
+            [(p, arg.start, arg.end - 1) for p, prop in enumerate(props) for arg in prop.args], dtype=np.int64
+        ).reshape(-1, 3)
+        for begin in range(0, len(spans), BLOCK):
+            prop, first, last = spans[begin : begin + BLOCK].T
+            yield self._combined(
+                [_span_vectors(store, prop, first, last, self._span_end) for store in features.stores]
+            )
+
+    @property
+    def _span_end(self) -> str:
+        return self.experts[0].config.output.span_end
+
+    def _combined(self, parts: Sequence[Tensor]) -> Vectors:
+        if self.mixture is None:
+            return torch.cat(list(parts), dim=1).numpy()
+        with torch.inference_mode():
+            weights = self.mixture.gate.softmax(dim=0)
+            mixed = torch.stack([weight * part for weight, part in zip(weights, parts, strict=True)]).sum(
+                dim=0
+            )
+            return (mixed @ self.mixture.transform.T).numpy()
+
+
+def load_model(directory: Path, cache: Path) -> LoadedModel:
+    """Any model directory with span scores; raises NoSpanModelError for a CRF."""
+    labeler = load_labeler(directory)
+    scorer = labeler.scorer
+    if isinstance(scorer, TorchScorer):
+        if not isinstance(scorer.network.output, SpanOutput):
+            raise NoSpanModelError(
+                f"{directory} holds a CRF, without span vectors and label embeddings; pass a span model."
+            )
+        return LoadedModel(labeler, [scorer.network], None, cache)
+    if isinstance(scorer, MixtureScorer):
+        return LoadedModel(labeler, scorer.experts, scorer.mixture, cache)
+    assert isinstance(scorer, ProductScorer)
+    return LoadedModel(labeler, scorer.experts, None, cache)
+
+
+def _span_vectors(store: Any, prop: Any, first: Any, last: Any, span_end: str) -> Tensor:
+    """Eq. 7 of the arguments `first` .. `last` of propositions, whose token vectors are rows of a store."""
+    begin, end = store.offsets[prop], store.offsets[prop + 1]
+    starts = _rows(store.values, begin + first)
+    if span_end == "next":
+        after = begin + last + 1
+        ends = _rows(store.values, np.minimum(after, end - 1)) * (after < end)[:, None]
+    else:
+        ends = _rows(store.values, begin + last)
+    n = torch.arange(len(starts))
+    return span_vectors(torch.from_numpy(np.concatenate([starts, ends])), n, n + len(starts))
+
+
+def _rows(values: Any, where: Any) -> NDArray[np.float32]:
+    return np.asarray(values[where], dtype=np.float32)
