@@ -57,32 +57,27 @@ def test_a_clause_has_its_predicate(phrase, expected):
     assert head(phrase) == expected
 
 
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                "the",
-                "of",
-                "that",
-                "is",
-                "have",
-                "he",
-                "to",
-                "'s",
-                ",",
-                "-",
-                "$",
-                "cat",
-                "*left",
-                "would",
-                "not",
-                "’s",
-            ]
-        ),
-        min_size=1,
-    ),
-    st.data(),
+WORDS = (
+    "the",
+    "of",
+    "that",
+    "is",
+    "have",
+    "he",
+    "to",
+    "'s",
+    "’s",
+    ",",
+    "-",
+    "$",
+    "cat",
+    "*left",
+    "would",
+    "not",
 )
+
+
+@given(st.lists(st.sampled_from(WORDS), min_size=1), st.data())
 def test_the_head_is_always_inside(words, data):
     start = data.draw(st.integers(0, len(words) - 1))
     end = data.draw(st.integers(start + 1, len(words)))
