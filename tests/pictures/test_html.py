@@ -268,3 +268,17 @@ def test_in_a_browser_dark_follows_the_reader_and_the_page_may_overrule(browser,
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     assert light == "rgb(255, 255, 255)" == overruled
     assert dark == "rgb(24, 26, 31)"
+
+
+def test_in_a_browser_pointing_at_a_bar_fades_the_other_propositions(browser, tmp_path):
+    actions = pytest.importorskip("selenium.webdriver", reason="selenium is not installed (extra dev)")
+    page = tmp_path / "page.html"
+    page.write_text(document_html([CAT]), encoding="utf-8")
+    browser.get(page.as_uri())
+    bar = browser.find_element("css selector", ".srl-1.srl-arg0")
+    actions.ActionChains(browser).move_to_element(bar).perform()
+    opacity = """
+        document.getAnimations().forEach(animation => animation.finish());
+        return getComputedStyle(document.querySelector(arguments[0])).opacity"""
+    assert browser.execute_script(opacity, ".srl-0.srl-predicate") == "0.25"
+    assert browser.execute_script(opacity, ".srl-1.srl-predicate") == "1"

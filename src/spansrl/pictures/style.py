@@ -1,7 +1,8 @@
 """The style of HTML pictures, made from the palette.
 
 Light or dark follows the reader's setting; `data-theme="light"` or `"dark"` on an element around the picture
-overrules it. A picture brings its own ground, so that its contrast does not depend on the page around it.
+overrules it, and so does the theme of a notebook. A picture brings its own ground, so that its contrast does
+not depend on the page around it.
 """
 
 from __future__ import annotations
@@ -44,6 +45,11 @@ _LAYOUT = f"""\
 .srl-page > h1 {{ font-size: 1.25rem; overflow-wrap: anywhere; }}
 """
 
+# How a page says what its reader chose: our own way, then those of JupyterLab and of VS Code's notebooks.
+_CHOSEN = {
+    "light": "[data-theme=light], [data-jp-theme-light=true], .vscode-light",
+    "dark": "[data-theme=dark], [data-jp-theme-light=false], .vscode-dark",
+}
 _PLAIN = {
     "light": {"edge": "#e2e4ea", "desk": "#f5f6f8"},
     "dark": {"edge": "#343843", "desk": "#101216"},
@@ -64,8 +70,8 @@ def _themes() -> str:
     return (
         f"{pictures} {{ {_theme('light')} }}\n"
         f"@media (prefers-color-scheme: dark) {{ {pictures} {{ {_theme('dark')} }} }}\n"
-        f"[data-theme=light] {pictures} {{ {_theme('light')} }}\n"
-        f"[data-theme=dark] {pictures} {{ {_theme('dark')} }}\n"
+        f":is({_CHOSEN['light']}) {pictures} {{ {_theme('light')} }}\n"
+        f":is({_CHOSEN['dark']}) {pictures} {{ {_theme('dark')} }}\n"
     )
 
 
