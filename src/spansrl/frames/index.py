@@ -11,7 +11,7 @@ from spansrl.frames.parsing import Roleset
 
 PARTS_OF_SPEECH = {"v": "verb", "n": "noun", "j": "adjective"}
 _TAGS = {"verb": "v", "auxiliary": "v", "noun": "n", "adjective": "j"}
-_NUMBERED = re.compile(r"A(?:RG)?([0-9])")
+_NUMBERED = re.compile(r"A(?:RG)?([0-9])(?:-[A-Z]+)?")  # with a function now and then: ARG1-DSP
 _MODIFIER = re.compile(r"(?:AM|ARGM)-(.+)")
 _AGENT_OF_CAUSE = ("AA", "ARGA")
 

@@ -47,7 +47,7 @@ def _parsed(content: bytes, path: str) -> tuple[list[Roleset], FormatError | Non
     try:
         reader.parser.Parse(content, True)
     except expat.ExpatError as error:
-        message = f"no well-formed XML ({expat.ErrorString(error.code)}); {_ADVICE}"
+        message = f"not XML as it should be ({expat.ErrorString(error.code)}); {_ADVICE}"
         return reader.rolesets, FormatError(message, path=path, line=error.lineno)
     except (FormatError, ValueError, LookupError) as error:  # the latter two for an encoding nobody knows
         return reader.rolesets, error if isinstance(error, FormatError) else FormatError(

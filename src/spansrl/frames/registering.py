@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
-from spansrl.corpora.sources import Pin, Progress, fetched, fingerprint, no_progress, read_members
+from spansrl.corpora.sources import Pin, Progress, fetched, fingerprint, is_url, no_progress, read_members
 from spansrl.errors import DataError, FormatError
 from spansrl.frames.index import FrameIndex
 from spansrl.frames.parsing import Roleset, read_frame_file
@@ -63,7 +64,8 @@ def read_frames(source: str | None = None, *, progress: Progress = no_progress) 
         raise DataError(f"{shown}: no rolesets; expected PropBank's frames, with frames/NAME.xml in it{told}")
     index = FrameIndex.of(rolesets)
     commit = FRAMES.commit if digest == FRAMES.sha256 else None
-    return Read(index, Registration(shown, commit, len(files), len(errors), len(index)), tuple(errors))
+    origin = shown if is_url(shown) else str(Path(shown).absolute())
+    return Read(index, Registration(origin, commit, len(files), len(errors), len(index)), tuple(errors))
 
 
 def _files(shown: str, progress: Progress) -> dict[str, bytes]:

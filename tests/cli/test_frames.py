@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from spansrl.cli import cli
+from spansrl.errors import DataError
+
+KEEP = """\
+<frameset><predicate lemma="hoard">
+<roleset id="hoard.01" name="keep too much">
+<aliases><alias pos="v">hoard</alias><alias pos="n">hoarding</alias></aliases>
+<roles><role n="0" descr="Keeper" f="PAG"/><role n="1" descr="thing kept" f="PPT"/></roles>
+</roleset>
+</predicate></frameset>
+"""
+NONE = "No frames are registered; register them with: spansrl frames PATH, or spansrl frames --download\n"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.setenv("SPANSRL_HOME", str(tmp_path / "home"))
+    (tmp_path / "frames").mkdir()
+    (tmp_path / "frames" / "hoard.xml").write_text(KEEP)
+    monkeypatch.chdir(tmp_path)
+    return lambda *args: CliRunner().invoke(cli, ["frames", *args])
+
+
+def test_alone_it_says_that_nothing_is_registered(run):
+    result = run()
+    assert (result.exit_code, result.output) == (0, NONE)
+
+
+def test_a_directory_is_registered_shown_and_removed(run, tmp_path):
+    told = (
+        "1 rolesets from 1 files, 0 broken\n"
+        f"source  {tmp_path / 'frames'}\n"
+        f"kept in {tmp_path / 'home' / 'frames.jsonl'}\n"
+    )
+    assert run("frames").stdout == told
+    assert run().stdout == told
+    assert run("--show", "hoard.01").stdout == (
+        "hoard.01  keep too much\n"
+        "  ARG0  keeper\n"
+        "  ARG1  thing kept\n"
+        "  words: hoard (verb), hoarding (noun)\n"
+    )
+    assert run("--remove").stdout == "Removed.\n"
+    assert run("--remove").stdout == "No frames are registered.\n"
+
+
+def test_broken_files_are_told_on_standard_error(run, tmp_path):
+    for k in range(12):
+        (tmp_path / "frames" / f"bad{k:02}.xml").write_text("<frameset>\n")
+    result = run("frames")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("1 rolesets from 13 files, 12 broken\n")
+    lines = result.stderr.splitlines()
+    assert len(lines) == 11
+    assert lines[0].startswith("spansrl: warning: frames/bad00.xml:2: ")
+    assert lines[-1] == (
+        "spansrl: warning: 12 broken files, 2 of them not shown; rolesets that could be read are kept"
+    )
+
+
+def test_a_sense_that_is_not_there_is_an_error_that_names_others(run):
+    assert isinstance(run("--show", "hoard.01").exception, DataError)
+    run("frames")
+    error = run("--show", "hoard.07").exception
+    assert isinstance(error, DataError)
+    assert str(error) == "the registered frames have no sense 'hoard.07'; try hoard.01"
+    assert str(run("--show", "cat.01").exception).endswith("no sense 'cat.01'; senses look like keep.01")
+
+
+@pytest.mark.parametrize(
+    "args", [["frames", "--download"], ["--show", "a.01", "--remove"], ["frames", "--show", "a.01"], [""]]
+)
+def test_things_that_do_not_go_together_are_wrong_usage(run, args):
+    assert run(*args).exit_code == 2
