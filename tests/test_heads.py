@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spansrl.heads import guess_head
@@ -77,6 +77,7 @@ WORDS = (
 )
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(WORDS), min_size=1), st.data())
 def test_the_head_is_always_inside(words, data):
     start = data.draw(st.integers(0, len(words) - 1))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spansrl.pictures.characters import advance, columns, is_measured, runs_right_to_left, visible
@@ -44,6 +44,7 @@ def test_what_scripts_need_stays_as_it_is():
         assert visible(text) == text
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_visible_text_is_one_line_that_can_be_encoded(text):
     shown = visible(text)
@@ -52,6 +53,7 @@ def test_visible_text_is_one_line_that_can_be_encoded(text):
     assert visible(shown) == shown
 
 
+@settings(deadline=None)
 @given(st.text(), st.text())
 def test_widths_are_never_negative_and_ascii_adds_up(one, other):
     assert columns(one) >= 0

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 from drawn_sentences import CAT, HEBREW, HOSTILE, LONG, NESTED, PICKED, SENTENCES, prop, sentence, sentences
-from hypothesis import given
+from hypothesis import given, settings
 
 from browser import console_errors, requested_urls
 from spansrl.pictures import STYLE, document_html, fragment_html, sentence_html
@@ -147,6 +147,7 @@ def test_fragments_hold_only_our_own_elements_and_no_style_or_script(name):
     assert picture.attributes <= {"class", "dir", "title", "aria-hidden"}
 
 
+@settings(deadline=None, max_examples=60)
 @given(sentences())
 def test_any_sentence_makes_a_whole_fragment_with_its_words_and_labels(sent):
     html = sentence_html(sent)

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 from drawn_sentences import CAT, HEBREW, HOSTILE, LONG, SENTENCES, sentences
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spansrl.pictures import sentence_svg
@@ -30,6 +30,7 @@ def test_every_picture_is_well_formed_and_has_all_words(name):
     assert "script" not in {element.tag.removeprefix(SVG) for element in ElementTree.fromstring(svg).iter()}
 
 
+@settings(deadline=None, max_examples=60)
 @given(sentences(), st.integers(0, 500))
 def test_nothing_is_outside_the_picture_and_the_picture_is_no_wider_than_asked(sent, width):
     svg = sentence_svg(sent, width=width)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from drawn_sentences import CAT, HOSTILE, LONG, NESTED, PICKED, SENTENCES, prop, sentence, sentences
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spansrl.pictures import sentence_text
@@ -109,6 +109,7 @@ def test_sentences_without_propositions_and_without_words_can_be_drawn():
     assert sentence_text(Sentence(())) == ""
 
 
+@settings(deadline=None, max_examples=60)
 @given(sentences(), st.integers(1, 60), st.sampled_from(["utf-8", "ascii", "cp1252", "cp437"]))
 def test_no_line_is_wider_than_asked_and_all_can_be_encoded(sent, width, encoding):
     drawn = sentence_text(sent, width=width, encoding=encoding)
