@@ -22,7 +22,7 @@ SPACERS = 32  # and in no more than these
 
 _BOLD = 1.1  # how much wider bold letters are
 _UNBROKEN = 14.0  # columns that should stay together do so up to this width
-_REPEAT = 16.0  # a bar says its label again after so much, for whoever sees it go on in a new line
+_REPEAT = 13.0  # a bar says its label again after so much, for whoever sees it go on in a new line
 
 
 class Flow(NamedTuple):
