@@ -21,7 +21,7 @@ SPACER = 0.25  # room is made in steps of this,
 SPACERS = 32  # and in no more than these
 
 _BOLD = 1.1  # how much wider bold letters are
-_UNBROKEN = 14.0  # columns that should stay together do so up to this width
+_UNBROKEN = 16.0  # columns that should stay together do so up to this width
 _REPEAT = 13.0  # a bar says its label again after so much, for whoever sees it go on in a new line
 
 
