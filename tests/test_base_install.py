@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "examples" / "sample"
-EXTRA = ("torch", "transformers", "safetensors", "h5py", "tokenizers")
+EXTRA = ("torch", "transformers", "safetensors", "h5py", "tokenizers", "starlette", "pydantic", "uvicorn")
 
 # From here on the optional packages are not found, as if they were not installed.
 WITHOUT_EXTRA = f"""
@@ -100,7 +100,7 @@ def test_commands_that_need_the_extra_say_how_to_install_it(args):
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", ["data", "convert", "evaluate", "train", "label", "ensemble"])
+@pytest.mark.parametrize("command", ["data", "convert", "evaluate", "train", "label", "ensemble", "serve"])
 def test_help_needs_no_extra(command):
     done = spansrl(command, "--help")
     assert done.returncode == 0

@@ -1,4 +1,4 @@
-"""A pipeline that needs no model: words in -ed are verbs, what is before them ARG0, what is after them ARG1."""
+"""A pipeline that needs no model: words in -ed are verbs, ARG0 is what is before them, ARG1 the rest."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from spansrl.tokenize import split
 class FakePipeline:
     """Has the two methods that the server asks of a pipeline.
 
-    `calls` has the texts and sentences of each call. While `may_go` is cleared, calls wait. A text with "poison"
-    is more than the pipeline can take; one with "wrong" is refused.
+    `calls` has the texts and sentences of each call. While `may_go` is cleared, calls wait. A text with
+    "poison" is more than the pipeline can take; one with "wrong" is refused.
     """
 
     def __init__(self) -> None:

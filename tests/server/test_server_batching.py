@@ -1,4 +1,4 @@
-"""The queue in front of the worker: who is labelled together, in which order, and what happens to the rest."""
+"""The queue in front of the worker: who is run together, in which order, and what happens to the rest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spansrl.server.batching import Batcher, QueueFullError
 
 
 class Worker:
-    """Doubles numbers; remembers its batches; waits while `may_go` is cleared; 13 is more than it can take."""
+    """Doubles numbers, but not 13; remembers its batches; waits while `may_go` is cleared."""
 
     def __init__(self) -> None:
         self.batches: list[list[int]] = []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import get_args
 
 import jsonschema
@@ -72,6 +74,14 @@ def test_text_beyond_ascii_comes_back_as_it_was(client):
     assert text in answer.body.decode()
     sent = answer.json["results"][0]["sentences"][0]
     assert [text[start:end] for start, end in sent["offsets"]] == sent["tokens"]
+
+
+def test_the_code_in_the_documentation_runs(client, capsys):
+    page = (Path(__file__).parents[2] / "docs" / "server.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    exec(compile(code.replace("http://127.0.0.1:8000", client.url), "docs/server.md", "exec"), {})
+    roles = "[('ARG0', ['The', 'cat']), ('ARG1', ['a', 'mouse', '.'])]"
+    assert capsys.readouterr().out == f"chas.01 {roles}\n"
 
 
 def test_health_and_readiness(client):

@@ -100,9 +100,10 @@ def test_no_bytes_make_the_parser_fail(body):
     try:
         message = parse(LabelRequest, body)
     except RefusedError as error:
-        assert error.status == 422
+        statuses = {error.status}
     else:
-        assert isinstance(message, BaseModel)
+        statuses = {200} if isinstance(message, BaseModel) else set()
+    assert statuses in ({200}, {422})
 
 
 def test_a_body_of_another_type_is_415(client):

@@ -11,13 +11,15 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from client import Client
+from client import Client, read_all
 
 from conftest import wait_until
-from spansrl.errors import ConfigError
+from spansrl.cli import serve as serve_module
+from spansrl.errors import ConfigError, MissingExtraError
 from spansrl.server.gate import Gate
 from spansrl.server.limits import Limits
 from spansrl.server.metrics import Metrics
@@ -81,21 +83,19 @@ def test_ctrl_c_ends_the_server_with_exit_code_130():
 
 
 def test_sigterm_under_load_loses_no_answer():
-    statuses, refused = [], []
+    answers = []
 
     def ask() -> None:
         while True:
             try:
-                connection = client.open()
-            except ConnectionRefusedError:
-                return
-            with connection:
-                connection.sendall(request)
-                answer = connection.makefile("rb").read()
-                # A connection that the server had not taken yet when it stopped listening is reset.
-                (statuses if answer else refused).append(answer[9:12])
-                if not answer:
-                    return
+                with client.open() as connection:
+                    connection.sendall(request)
+                    answer = read_all(connection)
+            except ConnectionError:
+                return  # nobody listens any more
+            if not answer:
+                return  # the server had not taken the request when it stopped listening
+            answers.append(answer)
 
     body = json.dumps({"text": "It rained."})
     request = (
@@ -112,8 +112,9 @@ def test_sigterm_under_load_loses_no_answer():
         for thread in threads:
             thread.join(10)
         assert running.stderr.read() == ""
-    assert set(statuses) <= {b"200", b"503"}
-    assert statuses.count(b"200") > 20
+    assert {answer[9:12] for answer in answers} <= {b"200", b"503"}
+    assert all(answer.endswith(b"}\n") for answer in answers)
+    assert sum(answer[9:12] == b"200" for answer in answers) > 20
 
 
 def test_sigterm_waits_for_a_request_that_is_running():
@@ -175,6 +176,16 @@ def test_a_limit_that_is_none_is_refused():
     assert done.returncode == 2
     with pytest.raises(ConfigError, match="the limit seconds is 0; give a number above 0"):
         Limits(seconds=0)
+
+
+def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch):
+    monkeypatch.setattr("spansrl.cli.serve.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"run: pip install 'spansrl\[serve\]'"):
+        serve_module.command.main([], standalone_mode=False)
+
+
+def test_every_limit_is_an_option():
+    assert {field for _, field, _ in serve_module.LIMITS} == {field.name for field in fields(Limits)}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,75 @@
+// The OpenAPI document of this server as a page.
+
+const EXAMPLES = {
+  "/v1/label": `-H 'Content-Type: application/json' \\\n     -d '{"text": "The cat chased a mouse."}'`,
+  "/v1/label/stream": `-H 'Content-Type: application/x-ndjson' \\\n     --data-binary @texts.jsonl`,
+};
+
+function element(kind, className, ...children) {
+  const made = document.createElement(kind);
+  if (className) made.className = className;
+  made.append(...children);
+  return made;
+}
+
+function door(path, method, operation) {
+  const title = element("h2", "", element("span", "method", method.toUpperCase()), element("code", "", path));
+  const card = element("section", "card door", title, element("p", "", operation.summary));
+  for (const parameter of operation.parameters ?? []) {
+    card.append(element("p", "", element("code", "", `?${parameter.name}=`), " ", parameter.description));
+  }
+  const call = `curl ${location.origin}${path}` + (path in EXAMPLES ? ` ${EXAMPLES[path]}` : "");
+  card.append(folded("Example", call));
+  const rows = Object.entries(operation.responses).map(([status, { description, content }]) =>
+    row(element("code", "", status), description, content),
+  );
+  if (operation.requestBody) rows.unshift(row("takes", "", operation.requestBody.content));
+  card.append(element("table", "", element("tbody", "", ...rows)));
+  return card;
+}
+
+function row(status, description, content) {
+  const [type, { schema }] = Object.entries(content)[0];
+  const isError = schema?.$ref.endsWith("/Error");
+  const meaning = element("td", "", description, " ", isError ? "" : element("code", "", type));
+  return element("tr", "", element("td", "", status), meaning, element("td", "", schema ? reference(schema) : ""));
+}
+
+function reference(schema) {
+  const name = schema.$ref.split("/").pop();
+  const link = element("a", "", name);
+  link.href = `#${name}`;
+  return link;
+}
+
+function folded(title, text) {
+  const box = element("details", "", element("summary", "", title), element("pre", "", element("code", "", text)));
+  box.open = true;
+  return box;
+}
+
+function component(name, schema) {
+  const card = element("section", "card door", element("h2", "", element("code", "", name)));
+  card.id = name;
+  if (schema.description) card.append(element("p", "", schema.description));
+  const box = folded("Schema", JSON.stringify(schema, null, 2));
+  box.open = false;
+  card.append(box);
+  return card;
+}
+
+async function show() {
+  const response = await fetch("/openapi.json");
+  const api = await response.json();
+  const doors = Object.entries(api.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => door(path, method, operation)),
+  );
+  const schemas = Object.entries(api.components.schemas).map(([name, schema]) => component(name, schema));
+  const introduction = element("p", "", `${api.info.description} Version ${api.info.version}.`);
+  document.getElementById("doors").replaceChildren(introduction, ...doors, element("h2", "", "Schemas"), ...schemas);
+  document.getElementById(location.hash.slice(1))?.scrollIntoView();
+}
+
+show().catch((error) => {
+  document.getElementById("doors").replaceChildren(element("p", "error", `The document cannot be shown: ${error.message}`));
+});
