@@ -11,9 +11,7 @@ from browser import console_errors, requested_urls
 from conftest import wait_until
 
 TEXT = "The cat chased a mouse. It rained."
-INJECTION = (
-    '<img src=x onerror="document.title=1"><script>document.title=2</script></textarea><b>bold</b> landed.'
-)
+INJECTION = '<img src=x onerror="document.title=1"><script>document.title=2</script></textarea><b>landed</b>.'
 
 
 @pytest.fixture
@@ -141,10 +139,8 @@ def test_the_table_has_a_row_an_argument_and_can_be_copied(page):
     page.one("#go").click()
     page.status("1 sentence, 1 predicate.")
     page.one("#tab-table").click()
-    rows = [
-        [cell.text for cell in row.find_elements("css selector", "td")] for row in page.all("#table tbody tr")
-    ]
-    assert rows == [
+    rows = page.all("#table tbody tr")
+    assert [[cell.text for cell in row.find_elements("css selector", "td")] for row in rows] == [
         ["1", "chased", "chas.01", "verb", "ARG0", "😀 Zoë", "0.50"],
         ["1", "chased", "chas.01", "verb", "ARG1", "a mouse.", "0.50"],
     ]

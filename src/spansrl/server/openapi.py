@@ -14,9 +14,9 @@ from starlette.requests import Request
 from starlette.types import ASGIApp
 
 from spansrl import __version__
+from spansrl.checks import Json
 from spansrl.formats.jsonl import sentence_schema
 from spansrl.server.messages import Item, LabelRequest, StreamOptions
-from spansrl.structures import Json
 
 _COMPONENTS = "#/components/schemas/"
 
