@@ -12,16 +12,10 @@ import torch
 from torch import nn
 
 from builders import make_network
-from spansrl.checkpoint import (
-    load_state,
-    read_state_facts,
-    save_state,
-    save_weights,
-    saved_epoch,
-    write_bytes,
-)
+from spansrl.checkpoint import load_state, read_state_facts, save_state, save_weights, saved_epoch
 from spansrl.config import TrainingConfig
 from spansrl.errors import ModelError, SpansrlError
+from spansrl.model_directory import write_bytes
 from spansrl.training import make_optimizer
 
 

@@ -1,14 +1,11 @@
-"""Model directories and training state: safetensors and JSON, written whole or not at all, never pickle.
+"""Networks in model directories, and training state: safetensors and JSON, never pickle.
 
-A model directory holds `config.json` (format, settings, roles, provenance), `weights.safetensors`, and in
-`embedder/` what the embedder needs besides its parameters. A run's state is one file, replaced in one go.
+A run's state is one file, replaced in one go.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,54 +16,21 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_safetensors
 from torch import Tensor, nn
 
-from spansrl.config import Config, config_from_dict
-from spansrl.errors import ConfigError, ModelError, SpansrlError
+from spansrl.errors import ModelError, SpansrlError
 from spansrl.model.embed import load_embedder
 from spansrl.model.network import Network
+from spansrl.model_directory import (
+    DESCRIPTION,
+    FORMAT,
+    WEIGHTS,
+    description_config,
+    not_saved,
+    read_description,
+    write_bytes,
+    write_json,
+)
 
-FORMAT = 1  # of a model directory; raised when older code could not read it
-DESCRIPTION = "config.json"
-WEIGHTS = "weights.safetensors"
 STATE = "state.safetensors"
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Replace a file in one go; on a full disk the old file stays as it is."""
-    partial = path.with_name(f".{path.name}.tmp")  # one name: the next save takes away what a crash left
-    try:
-        with partial.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except OSError as error:
-        raise not_saved(path, error) from error
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
-
-
-def not_saved(path: Path, error: OSError) -> SpansrlError:
-    """What to tell the user when the system refuses to write."""
-    return SpansrlError(
-        f"{path}: could not be saved ({error.strerror or error}); what was saved before is untouched: "
-        "make room or put it right, then go on with --resume"
-    )
-
-
-def write_json(path: Path, content: Any) -> None:
-    """Replace a JSON file in one go."""
-    write_bytes(path, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
-
-
-def read_json(path: Path) -> Any:
-    """A JSON file's content; a missing or broken file is a ModelError."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read: {error.strerror}; is this a model directory?") from error
-    except ValueError as error:
-        raise ModelError(f"{path}: not JSON: {error}") from error
 
 
 def save_description(directory: Path, network: Network, provenance: Mapping[str, Any]) -> None:
@@ -116,48 +80,6 @@ def load_network(directory: Path, device: str = "cpu") -> Network:
     network = Network(config, description["roles"], embedder, description.get("senses", ()))
     load_weights(directory / WEIGHTS, network)
     return network.to(device).eval()
-
-
-def read_description(directory: Path, *, kind: str | None = None) -> dict[str, Any]:
-    """The validated content of a model directory's config.json."""
-    path = directory / DESCRIPTION
-    if not directory.is_dir():
-        raise ModelError(f"{directory}: no such model directory")
-    content = read_json(path)
-    if not isinstance(content, dict) or "format" not in content:
-        raise ModelError(f"{path}: not the description of a spansrl model ('format' is missing)")
-    if content["format"] != FORMAT:
-        raise ModelError(
-            f"{path}: format {content['format']!r} is not known to this version, which reads {FORMAT}"
-        )
-    known = {"format", "kind", "config", "roles", "senses", "provenance", "experts"}
-    if unknown := sorted(set(content) - known):
-        raise ModelError(f"{path}: unknown entries: {', '.join(unknown)}")
-    if not content.get("roles"):
-        raise ModelError(f"{path}: 'roles' must be a list of names")
-    for key in ("roles", "senses"):
-        _check_names(path, key, content.get(key, []))
-    if kind is not None and content.get("kind") != kind:
-        raise ModelError(f"{path}: 'kind' is {content.get('kind')!r}, expected {kind!r}")
-    return content
-
-
-def _check_names(path: Path, key: str, names: Any) -> None:
-    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
-        raise ModelError(f"{path}: '{key}' must be a list of names")
-    if len(set(names)) != len(names):
-        raise ModelError(f"{path}: '{key}' names a {key.removesuffix('s')} twice")
-
-
-def description_config(description: Mapping[str, Any], directory: Path) -> Config:
-    """The settings in a description."""
-    config = description.get("config")
-    if not isinstance(config, dict):
-        raise ModelError(f"{directory / DESCRIPTION}: 'config' must be an object")
-    try:
-        return config_from_dict(config)
-    except ConfigError as error:
-        raise ModelError(f"{directory / DESCRIPTION}: {error}") from error
 
 
 def load_weights(path: Path, module: nn.Module) -> None:

@@ -11,15 +11,7 @@ from typing import Any, cast
 
 import torch
 
-from spansrl.checkpoint import (
-    FORMAT,
-    WEIGHTS,
-    description_config,
-    load_network,
-    load_weights,
-    read_description,
-    write_json,
-)
+from spansrl.checkpoint import load_network, load_weights
 from spansrl.config import TrainingConfig
 from spansrl.decode import Method, Order
 from spansrl.errors import ModelError
@@ -37,6 +29,7 @@ from spansrl.model.ensemble import (
 )
 from spansrl.model.features import Progress, file_hash
 from spansrl.model.network import Network, TorchScorer
+from spansrl.model_directory import FORMAT, WEIGHTS, description_config, read_description, write_json
 from spansrl.runs import Run, Splits
 from spansrl.structures import Sentence
 
@@ -49,17 +42,18 @@ def load_labeler(directory: Path, *, method: Method | None = None, device: str =
     kind = read_description(directory).get("kind")
     if kind == "network":
         network = load_network(directory, device)
-        return _labeler(TorchScorer(network), network, method)
+        return labeler_of(TorchScorer(network), network, method)
     if kind not in ("mixture", "product"):
         raise ModelError(
             f"{directory / 'config.json'}: 'kind' is {kind!r}; known are network, mixture and product"
         )
     experts = load_experts(directory)
     scorer: Scorer = ProductScorer(experts) if kind == "product" else _load_mixture(directory, experts)
-    return _labeler(scorer, experts[0], method)
+    return labeler_of(scorer, experts[0], method)
 
 
-def _labeler(scorer: Scorer, network: Network, method: Method | None = None) -> Labeler:
+def labeler_of(scorer: Scorer, network: Network, method: Method | None = None) -> Labeler:
+    """A Labeler that decodes as the network's config says, unless told otherwise."""
     output = network.config.output
     return Labeler(scorer, method=method or cast(Method, output.decoder), order=cast(Order, output.order))
 
@@ -156,7 +150,7 @@ def prepare_mixture(
     scorer = MixtureScorer(mixture, experts)
     scorer.remember(expert_features(experts, Corpus.of(splits.dev, roles), cache, progress))
     features = expert_features(experts, Corpus.of(splits.train, roles), cache, progress)
-    labeler = _labeler(scorer, experts[0])
+    labeler = labeler_of(scorer, experts[0])
     return Run(
         model=mixture,
         trainable=mixture,

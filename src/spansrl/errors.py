@@ -7,6 +7,8 @@
     ├── ModelError               a model directory that cannot be loaded
     └── MissingExtraError        an optional dependency is not installed; says the install line
 
+and the one warning, SpansrlWarning: the answer is there, but not quite what was asked for.
+
 A message says where, what was found, and what to do next, in one line.
 """
 
@@ -15,6 +17,10 @@ from __future__ import annotations
 
 class SpansrlError(Exception):
     """Base of all errors raised on purpose; the command line prints its message and exits with 1."""
+
+
+class SpansrlWarning(UserWarning):
+    """Something was done that the user may not expect; the command line shows it on standard error."""
 
 
 class DataError(SpansrlError):

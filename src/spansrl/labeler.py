@@ -7,13 +7,16 @@ scored together, and memory is bounded by `max_tokens` whatever the input's size
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Protocol
 
 from spansrl.decode import Method, Order, SpanScores, TagScores, decode, decode_tags
 from spansrl.structures import Argument, Proposition, Sentence
+
+MAX_TOKENS = 8192  # rows × tokens scored at once
+WINDOW = 1024  # sentences among which similar lengths are looked for
 
 
 class Scorer(Protocol):
@@ -34,47 +37,89 @@ class Labeler:
     scorer: Scorer
     method: Method = "greedy"
     order: Order = "prob"
-    max_tokens: int = 8192  # propositions × tokens scored at once
-    window: int = 1024  # sentences among which similar lengths are looked for
+    max_tokens: int = MAX_TOKENS  # propositions × tokens scored at once
+    window: int = WINDOW
 
     def label(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         """The sentences with predicted arguments; senses and arguments that they came with are dropped."""
-        stream = iter(sentences)
-        while chunk := list(islice(stream, self.window)):
-            found: list[list[tuple[Argument, ...]]] = [[] for _ in chunk]
-            for rows, batch in self._batches(chunk):
-                labelled = iter(self._decode(batch))
-                for row, sent in zip(rows, batch, strict=True):
-                    found[row].extend(islice(labelled, len(sent.props)))
-            for sent, args in zip(chunk, found, strict=True):
-                yield replace(sent, props=tuple(map(_with_arguments, sent.props, args)))
+        return in_batches(
+            self._label_batch,
+            sentences,
+            rows=lambda sent: len(sent.props),
+            max_tokens=self.max_tokens,
+            window=self.window,
+        )
+
+    def _label_batch(self, batch: Sequence[Sentence]) -> list[Sentence]:
+        found = [args for part in self._parts(batch) for args in self._decode(part)]
+        arguments = iter(found)
+        return [
+            replace(sent, props=tuple(_with_arguments(prop, next(arguments)) for prop in sent.props))
+            for sent in batch
+        ]
+
+    def _parts(self, batch: Sequence[Sentence]) -> Iterator[Sequence[Sentence]]:
+        """The batch itself; of a sentence alone that has too many predicates, some at a time."""
+        limit = max(1, self.max_tokens // max(1, len(batch[0])))
+        if len(batch) > 1 or len(batch[0].props) <= limit:
+            yield [sent for sent in batch if sent.props]
+            return
+        for k in range(0, len(batch[0].props), limit):
+            yield [replace(batch[0], props=batch[0].props[k : k + limit])]
 
     def _decode(self, batch: Sequence[Sentence]) -> list[tuple[Argument, ...]]:
-        scores = self.scorer.score(batch)
-        if isinstance(scores, TagScores):
-            return decode_tags(scores, self.scorer.roles)
-        return decode(scores, self.scorer.roles, method=self.method, order=self.order)
+        if not batch:
+            return []
+        return decode_scores(
+            self.scorer.score(batch), self.scorer.roles, method=self.method, order=self.order
+        )
 
-    def _batches(self, chunk: Sequence[Sentence]) -> Iterator[tuple[list[int], list[Sentence]]]:
-        """Groups of similar length within `max_tokens`; of too many predicates, some are taken at a time."""
-        rows: list[int] = []
-        batch: list[Sentence] = []
-        n_props = 0
-        for row in sorted(range(len(chunk)), key=lambda row: len(chunk[row])):
-            for part in self._parts(chunk[row]):
-                if batch and (n_props + len(part.props)) * len(part) > self.max_tokens:
-                    yield rows, batch
-                    rows, batch, n_props = [], [], 0
-                rows.append(row)
-                batch.append(part)
-                n_props += len(part.props)
-        if batch:
-            yield rows, batch
 
-    def _parts(self, sent: Sentence) -> Iterator[Sentence]:
-        limit = max(1, self.max_tokens // max(1, len(sent)))
-        for k in range(0, len(sent.props), limit):
-            yield replace(sent, props=sent.props[k : k + limit])
+def in_batches(
+    label: Callable[[Sequence[Sentence]], Sequence[Sentence]],
+    sentences: Iterable[Sentence],
+    *,
+    rows: Callable[[Sentence], int] = lambda sent: 1,
+    max_tokens: int = MAX_TOKENS,
+    window: int = WINDOW,
+) -> Iterator[Sentence]:
+    """The sentences, labelled in groups of similar length that have at most `max_tokens` with padding.
+
+    `rows` says how many rows a sentence takes in such a group. Order is kept; no more than `window` sentences
+    are held at a time.
+    """
+    stream = iter(sentences)
+    while chunk := list(islice(stream, window)):
+        out: list[Sentence] = list(chunk)
+        for group in _groups(chunk, rows, max_tokens):
+            for place, sent in zip(group, label([chunk[k] for k in group]), strict=True):
+                out[place] = sent
+        yield from out
+
+
+def _groups(
+    chunk: Sequence[Sentence], rows: Callable[[Sentence], int], max_tokens: int
+) -> Iterator[list[int]]:
+    group: list[int] = []
+    taken = 0
+    for place in sorted(range(len(chunk)), key=lambda place: len(chunk[place])):
+        more = rows(chunk[place])
+        if group and (taken + more) * len(chunk[place]) > max_tokens:
+            yield group
+            group, taken = [], 0
+        group.append(place)
+        taken += more
+    if group:
+        yield group
+
+
+def decode_scores(
+    scores: SpanScores | TagScores, roles: Sequence[str], *, method: Method, order: Order
+) -> list[tuple[Argument, ...]]:
+    """The arguments of each proposition, whatever the scores are of; tags have a search of their own."""
+    if isinstance(scores, TagScores):
+        return decode_tags(scores, roles)
+    return decode(scores, roles, method=method, order=order)
 
 
 def _with_arguments(prop: Proposition, args: tuple[Argument, ...]) -> Proposition:

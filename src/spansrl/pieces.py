@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spansrl.errors import MissingExtraError, ModelError
+from spansrl.errors import ModelError
 from spansrl.ragged import IntArray, Ragged, offsets_of
+
+_LONGEST_TOKEN = 200  # characters of a token that are looked at; no word is as long
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,23 @@ class PieceBatch:
         # Written back to front, so that the first piece of a token is what remains.
         first[flat[::-1]] = np.arange(len(flat) - 1, -1, -1)
         return first[:size].reshape(self.n_sentences, self.n_tokens)
+
+    def shares(self) -> npt.NDArray[np.float32]:
+        """(W, T, P): what each piece contributes to each token's mean; 0 for pieces of no token."""
+        inside = self.token < self.n_sentences * self.n_tokens  # (W, P)
+        counts = np.bincount(self.token.reshape(-1))
+        out = np.zeros((len(self.token), self.n_tokens, self.token.shape[1]), np.float32)
+        window, place = np.nonzero(inside)
+        token = self.token[window, place]
+        out[window, token % self.n_tokens, place] = 1 / counts[token]
+        return out
+
+    def windows(self) -> npt.NDArray[np.float32]:
+        """(S, W): 1 where a window belongs to a sentence."""
+        first = self.token.min(axis=1)  # a window's least place is one of its own tokens'
+        out = np.zeros((self.n_sentences, len(self.token)), np.float32)
+        out[first // self.n_tokens, np.arange(len(self.token))] = 1
+        return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +95,7 @@ class PieceTokenizer:
 
     def prepare(self, sentences: Sequence[Sequence[str]]) -> PieceStore:
         """The sentences in word pieces."""
-        encodings = self.tokenizer.encode_batch([list(tokens) for tokens in sentences], is_pretokenized=True)
+        encodings = self._encode([[_readable(token) for token in tokens] for tokens in sentences])
         pieces: list[IntArray] = []
         tokens: list[IntArray] = []
         counts: list[int] = []
@@ -92,6 +111,15 @@ class PieceTokenizer:
         return PieceStore(
             Ragged.of(pieces, like=empty), Ragged.of(tokens, like=empty), offsets_of(counts), lengths
         )
+
+    def _encode(self, sentences: list[list[str]]) -> list[Any]:
+        """Encodings in which every token has a piece: one that the tokeniser makes nothing of becomes '?'."""
+        encodings: list[Any] = self.tokenizer.encode_batch(sentences, is_pretokenized=True)
+        for k, (tokens, encoding) in enumerate(zip(sentences, encodings, strict=True)):
+            if missing := set(range(len(tokens))).difference(encoding.word_ids):
+                filled = ["?" if t in missing else token for t, token in enumerate(tokens)]
+                encodings[k] = self.tokenizer.encode(filled, is_pretokenized=True)
+        return encodings
 
     def _windows(self, ids: IntArray, token: IntArray) -> list[tuple[IntArray, IntArray]]:
         """The pieces in runs that fit the encoder, each between the same special pieces."""
@@ -111,11 +139,9 @@ class PieceTokenizer:
 
 def load_tokenizer(directory: Path) -> Any:
     """The fast tokeniser in an encoder's directory, set to read whole sentences of cut tokens."""
-    try:
-        from tokenizers import Tokenizer
-        from tokenizers.pre_tokenizers import ByteLevel
-    except ImportError as error:
-        raise MissingExtraError("a transformer embedder", "train") from error
+    from tokenizers import Tokenizer
+    from tokenizers.pre_tokenizers import ByteLevel
+
     path = directory / "tokenizer.json"
     if not path.is_file():
         raise ModelError(
@@ -127,6 +153,11 @@ def load_tokenizer(directory: Path) -> Any:
     if isinstance(tokenizer.pre_tokenizer, ByteLevel):
         tokenizer.pre_tokenizer.add_prefix_space = True  # every token begins a word, as after a blank in text
     return tokenizer
+
+
+def _readable(token: str) -> str:
+    """A token as the tokeniser may see it: not endlessly long, and without halves of surrogate pairs."""
+    return token[:_LONGEST_TOKEN].encode("utf-8", "replace").decode("utf-8")
 
 
 def _cuts(token: IntArray, room: int) -> list[int]:

@@ -20,21 +20,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from spansrl.checkpoint import (
-    DESCRIPTION,
-    STATE,
-    WEIGHTS,
-    load_state,
-    not_saved,
-    read_json,
-    read_state_facts,
-    save_state,
-    save_weights,
-    saved_epoch,
-    write_bytes,
-    write_json,
-)
+from spansrl.checkpoint import STATE, load_state, read_state_facts, save_state, save_weights, saved_epoch
 from spansrl.errors import ConfigError, ModelError
+from spansrl.model_directory import DESCRIPTION, WEIGHTS, not_saved, read_json, write_bytes, write_json
 from spansrl.training import Position
 
 if sys.platform != "win32":

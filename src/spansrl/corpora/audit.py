@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from spansrl.structures import Json, Proposition, Sentence
+from spansrl.checks import Json
+from spansrl.structures import Proposition, Sentence
 
 DOCUMENT_KEY = "document"  # of Sentence.extra; the same that the CoNLL-2012 reader uses
 KINDS = ("verb", "auxiliary", "noun", "adjective", "other")

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from spansrl.checks import Json
 from spansrl.corpora.audit import Audit
 from spansrl.corpora.conllu import read_conllu
 from spansrl.corpora.corpus import Corpus
@@ -20,7 +21,7 @@ from spansrl.corpora.sources import Pin, Progress, fetched, fingerprint, lines_o
 from spansrl.errors import DataError
 from spansrl.formats.conll import read_conll
 from spansrl.formats.layouts import LAYOUTS
-from spansrl.structures import Json, Sentence
+from spansrl.structures import Sentence
 
 SPLITS = ("train", "dev", "test")
 

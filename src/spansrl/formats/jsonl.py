@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 from importlib import resources
 from typing import Any
 
+from spansrl.checks import Json
 from spansrl.errors import DataError, FormatError
 from spansrl.formats.files import Line
-from spansrl.structures import Json, Sentence
+from spansrl.structures import Sentence
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _encode_ascii = json.JSONEncoder(ensure_ascii=True, allow_nan=False).encode

@@ -40,6 +40,19 @@ class Batch:
     gold: Gold
     tasks: TaskGold | None = None  # where predicates and senses are learnt too
 
+    @classmethod
+    def of_predicates(cls, sentence_lengths: IntArray, sentence: IntArray, pred: IntArray) -> Batch:
+        """Predicates at tokens `pred` (N,) of the sentences `sentence` (N,), without gold arguments."""
+        none = torch.zeros(0, dtype=torch.long)
+        return cls(
+            rows=np.arange(len(sentence_lengths)),
+            lengths=torch.from_numpy(sentence_lengths[sentence]),
+            sentence_lengths=torch.from_numpy(sentence_lengths),
+            sentence=torch.from_numpy(sentence),
+            pred=torch.from_numpy(pred),
+            gold=Gold(none, none, none, none),
+        )
+
     @property
     def n_props(self) -> int:
         """N"""

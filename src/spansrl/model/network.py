@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from spansrl.config import Config, EncoderConfig
 from spansrl.decode import SpanScores, TagScores
-from spansrl.model.batch import Batch, Corpus
+from spansrl.model.batch import Batch
 from spansrl.model.crf import CrfOutput, TagLogits, crf_loss, gold_tags
 from spansrl.model.embed import Embedder
 from spansrl.model.encoder import InterleavedLSTM, PredicateHead, PredicateMark
 from spansrl.model.span import SpanLogits, SpanOutput, span_loss
 from spansrl.model.tasks import TaskHeads
+from spansrl.ragged import IntArray
+from spansrl.runtime import Encoding, PredicateScores, lengths_of, score_given
 from spansrl.structures import Sentence
 from spansrl.vocab import Vocabulary
 
@@ -94,9 +97,10 @@ class Network(nn.Module):
 
     def forward(self, batch: Batch, inputs: Any) -> SpanLogits | TagLogits:
         """Scores of all spans, or of all tag sequences."""
-        return self._logits(self.token_features(batch, inputs), batch)
+        return self.logits(self.token_features(batch, inputs), batch)
 
-    def _logits(self, h: Tensor, batch: Batch) -> SpanLogits | TagLogits:
+    def logits(self, h: Tensor, batch: Batch) -> SpanLogits | TagLogits:
+        """Scores from h (N, T, D)."""
         logits: SpanLogits | TagLogits = (
             self.output(h, batch.mask()) if isinstance(self.output, SpanOutput) else self.output(h)
         )
@@ -113,7 +117,7 @@ class Network(nn.Module):
         return total
 
     def _argument_loss(self, x: Tensor, batch: Batch) -> Tensor:
-        logits = self._logits(self.encoder(x, batch), batch)
+        logits = self.logits(self.encoder(x, batch), batch)
         if isinstance(logits, SpanLogits):
             return span_loss(logits, batch.pred, batch.gold)
         mask = batch.mask()
@@ -121,7 +125,7 @@ class Network(nn.Module):
 
 
 class TorchScorer:
-    """A network as the scorer of a Labeler."""
+    """A network as the scorer of a Labeler, and as what labels text where there are no ONNX graphs."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
@@ -132,15 +136,34 @@ class TorchScorer:
         return self.network.roles.items
 
     @torch.inference_mode()
-    def score(self, sentences: Sequence[Sentence]) -> SpanScores | TagScores:
-        """Scores with one row a proposition; the network is in eval mode meanwhile."""
-        corpus = Corpus.of(sentences, self.network.roles)
+    def encode(self, sentences: Sequence[Sequence[str]]) -> Encoding:
+        """The token vectors; the network is in eval mode meanwhile."""
         embedder = self.network.embedder
-        device = next(self.network.parameters()).device
-        batch = corpus.whole().to(device)
-        inputs = embedder.take(embedder.prepare(corpus.tokens), batch.rows).to(device)
+        inputs = embedder.take(embedder.prepare(sentences), np.arange(len(sentences))).to(self._device)
         with evaluating(self.network):
-            return to_scores(self.network(batch, inputs), batch)
+            x = embedder(inputs)
+            classes = None if self.network.tasks is None else self.network.tasks.predicates(x).cpu().numpy()
+        return Encoding(sentences, lengths_of(sentences), x.cpu().numpy(), classes)
+
+    @torch.inference_mode()
+    def score_predicates(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
+        """Scores with one row a predicate; the network is in eval mode meanwhile."""
+        network = self.network
+        batch = Batch.of_predicates(encoding.lengths, sentence, pred).to(self._device)
+        x = torch.from_numpy(encoding.vectors).to(self._device)
+        with evaluating(network):
+            scores = to_scores(network.logits(network.encoder(x, batch), batch), batch)
+            if network.tasks is None:
+                return PredicateScores(scores)
+            return PredicateScores(scores, network.tasks.senses(x, batch.sentence, batch.pred).cpu().numpy())
+
+    def score(self, sentences: Sequence[Sentence]) -> SpanScores | TagScores:
+        """Scores with one row a proposition."""
+        return score_given(self, sentences)
+
+    @property
+    def _device(self) -> torch.device:
+        return next(self.network.parameters()).device
 
 
 class evaluating:  # noqa: N801 (a context manager that reads as a word)

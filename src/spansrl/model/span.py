@@ -50,10 +50,13 @@ def boundary_scores(h: Tensor, roles: Tensor) -> tuple[Tensor, Tensor]:
 
 def span_logits(start: Tensor, end: Tensor, mask: Tensor, span_end: str) -> SpanLogits:
     """Raw scores (N, T, R) of tokens as starts and as ends -> maskable span scores with their log Z."""
-    if span_end == "next":
-        end = _next_token(end, mask)
-    end = end.masked_fill(~mask[:, :, None], -torch.inf)
+    end = with_ends(end, mask, span_end).masked_fill(~mask[:, :, None], -torch.inf)
     return SpanLogits(start, end, log_partition(start, end))
+
+
+def with_ends(end: Tensor, mask: Tensor, span_end: str) -> Tensor:
+    """End scores (N, T, R) read where `span_end` says: at a span's last token, or at the next."""
+    return _next_token(end, mask) if span_end == "next" else end
 
 
 def log_partition(start: Tensor, end: Tensor) -> Tensor:

@@ -15,13 +15,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from spansrl.lemmas import predicate_type
 from spansrl.ragged import IntArray, Ragged
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.vocab import Vocabulary
 
 NO_PREDICATE = 0  # class 0 of a token; class k is PREDICATE_TYPES[k - 1]
 IGNORED = -100  # what cross_entropy leaves out
-AUXILIARIES = ("be.03", "have.01", "do.01")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +72,10 @@ class TaskLabels:
         return TaskGold(*map(torch.from_numpy, (types, self.sense[props], self.candidates[props])))
 
 
-def predicate_type(sent: Sentence, prop: Proposition) -> str:
-    """The type of a gold predicate: by its sense, or else its part of speech (Penn tags; verb if unknown)."""
-    if prop.sense in AUXILIARIES:
-        return "auxiliary"
-    tag = sent.pos[prop.pred] if sent.pos is not None else "VB"
-    return {"N": "noun", "J": "adjective"}.get(tag[:1], "verb")
-
-
 def _token_classes(sent: Sentence) -> IntArray:
     out = np.full(len(sent), NO_PREDICATE, dtype=np.int64)
     for prop in sent.props:
-        out[prop.pred] = 1 + PREDICATE_TYPES.index(predicate_type(sent, prop))
+        out[prop.pred] = 1 + PREDICATE_TYPES.index(predicate_type(sent, prop) or "verb")
     return out
 
 

@@ -1,0 +1,108 @@
+"""Probabilities that mean what they say: a model's own, turned into how often it was right on held-out data.
+
+A `Curve` is Platt scaling, σ(a · logit p + b), fit by maximum likelihood. How good probabilities are is
+measured by their expected calibration error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spansrl.errors import ModelError
+
+Floats = npt.NDArray[np.float64]
+
+_EDGE = 1e-6  # probabilities are kept this far from 0 and 1
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """p -> σ(slope · logit p + shift); the default changes nothing."""
+
+    slope: float = 1.0
+    shift: float = 0.0
+
+    def __call__(self, prob: npt.ArrayLike) -> Floats:
+        """Calibrated probabilities, rounded to four digits: what a batch changes lies beyond them."""
+        return np.round(_sigmoid(self.slope * _logit(prob) + self.shift), 4)
+
+    @classmethod
+    def fit(cls, prob: npt.ArrayLike, right: npt.ArrayLike) -> Curve:
+        """The curve under which what was right is likeliest: Newton's method on two parameters."""
+        x, y = _logit(prob), np.asarray(right, dtype=np.float64)
+        if not len(x) or y.min() == y.max():
+            return cls()
+        design = np.stack([x, np.ones_like(x)], axis=1)  # (K, 2)
+        theta = np.array([1.0, 0.0])
+        for _ in range(50):
+            expected = _sigmoid(design @ theta)
+            gradient = design.T @ (y - expected)
+            curvature = (design * (expected * (1 - expected))[:, None]).T @ design + 1e-9 * np.eye(2)
+            step = np.linalg.solve(curvature, gradient)
+            theta += step
+            if np.abs(step).max() < 1e-9:
+                break
+        return cls(float(theta[0]), float(theta[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The curves of a model, and how sure it must be of a predicate to say so."""
+
+    arguments: Curve = field(default_factory=Curve)
+    predicates: Curve = field(default_factory=Curve)
+    senses: Curve = field(default_factory=Curve)
+    threshold: float = 0.5  # of the model's own probability that a token is a predicate
+
+    def to_dict(self) -> dict[str, Any]:
+        """The calibration as JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Calibration:
+        """The calibration that `to_dict` wrote down; raises ModelError for anything else."""
+        names = {item.name for item in fields(cls)}
+        if not isinstance(data, dict) or set(data) != names:
+            raise _refused(f"expected an object with {', '.join(sorted(names))}")
+        threshold = _number(data["threshold"], "threshold")
+        curves = {name: _curve(data[name], name) for name in names - {"threshold"}}
+        return cls(threshold=threshold, **curves)
+
+
+def calibration_error(prob: npt.ArrayLike, right: npt.ArrayLike, *, bins: int = 15) -> float:
+    """Expected calibration error with bins of equal mass: the mean of |how sure − how often right|."""
+    p, y = np.asarray(prob, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    if not len(p):
+        return 0.0
+    order = np.argsort(p, kind="stable")
+    parts = [part for part in np.array_split(order, bins) if len(part)]
+    return float(sum(len(part) * abs(p[part].mean() - y[part].mean()) for part in parts) / len(p))
+
+
+def _curve(data: Any, name: str) -> Curve:
+    if not isinstance(data, dict) or set(data) != {"slope", "shift"}:
+        raise _refused(f"'{name}' must have 'slope' and 'shift'")
+    return Curve(_number(data["slope"], f"{name}.slope"), _number(data["shift"], f"{name}.shift"))
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
+        raise _refused(f"'{name}' must be a number")
+    return float(value)
+
+
+def _refused(found: str) -> ModelError:
+    return ModelError(f"calibration: {found}; get the model again")
+
+
+def _logit(prob: npt.ArrayLike) -> Floats:
+    p = np.clip(np.asarray(prob, dtype=np.float64), _EDGE, 1 - _EDGE)
+    return np.log(p) - np.log1p(-p)
+
+
+def _sigmoid(x: Floats) -> Floats:
+    return np.asarray(0.5 * (1 + np.tanh(0.5 * x)))

@@ -1,0 +1,116 @@
+"""`spansrl.load`: the model in the package, or any model directory, as a Pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from spansrl.calibration import Calibration
+from spansrl.decode import Method, Order
+from spansrl.errors import MissingExtraError, ModelError
+from spansrl.frames import FrameIndex, load_frames
+from spansrl.labeler import Scorer
+from spansrl.lexicon import LEXICON, read_lexicon
+from spansrl.model_directory import read_description, read_json
+from spansrl.pipeline import Pipeline
+from spansrl.ragged import IntArray
+from spansrl.runtime import ENCODER_GRAPH, Encoding, FrameModel, OnnxModel, PredicateScores, lengths_of
+from spansrl.structures import Proposition, Sentence
+
+CALIBRATION = "calibration.json"
+
+
+def shipped_model() -> Path:
+    """Where the package keeps its model."""
+    return Path(str(files("spansrl"))) / "assets" / "model"
+
+
+def load(
+    path: str | Path | None = None,
+    *,
+    threads: int | None = None,
+    frames: FrameIndex | bool = True,
+    rule_out_roles: bool = False,
+    method: Method | None = None,
+    device: str = "cpu",
+) -> Pipeline:
+    """A model, ready to label: by default the one in the package, which needs neither network nor torch.
+
+    `path` is a model directory; one without ONNX graphs runs on torch (and on `device`). `frames` says
+    whether to use the PropBank frames that `spansrl frames` registered, or which; `rule_out_roles` keeps to
+    the core roles that they have. `method` is the decoder (greedy, argmax or exact), by default the model's.
+    """
+    directory = shipped_model() if path is None else Path(path)
+    if (directory / ENCODER_GRAPH).exists():
+        exported = OnnxModel.load(directory, threads=threads)
+        output = exported.config.output
+        model: FrameModel = exported
+        own = cast(Method, output.decoder), cast(Order, output.order)
+    else:
+        model, own = _on_torch(directory, threads, device)
+    senses = read_description(directory).get("senses", ())
+    return Pipeline(
+        model,
+        inventory=read_lexicon(directory, senses) if senses and (directory / LEXICON).exists() else None,
+        calibration=read_calibration(directory),
+        frames=load_frames() if frames is True else frames or None,
+        rule_out_roles=rule_out_roles,
+        method=method or own[0],
+        order=own[1],
+    )
+
+
+def read_calibration(directory: Path) -> Calibration:
+    """The calibration of a model directory; without one, probabilities are the model's own."""
+    path = directory / CALIBRATION
+    if not path.exists():
+        return Calibration()
+    try:
+        return Calibration.from_dict(read_json(path))
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from error
+
+
+def _on_torch(directory: Path, threads: int | None, device: str) -> tuple[FrameModel, tuple[Method, Order]]:
+    read_description(directory)  # says what is wrong with a directory that is none, before torch is needed
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtraError(f"{directory}: a model without ONNX graphs", "train") from error
+    from spansrl.ensembles import load_labeler
+    from spansrl.model.network import TorchScorer
+
+    if threads:
+        torch.set_num_threads(threads)
+    labeler = load_labeler(directory, device=device)
+    scorer = labeler.scorer
+    model: FrameModel = scorer if isinstance(scorer, TorchScorer) else GivenPredicates(scorer)
+    return model, (labeler.method, labeler.order)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenPredicates:
+    """An ensemble's scorer as the model of a pipeline: it finds no predicates, and encodes one by one."""
+
+    scorer: Scorer
+
+    @property
+    def roles(self) -> Sequence[str]:
+        """The names behind the scores' role axis."""
+        return self.scorer.roles
+
+    def encode(self, sentences: Sequence[Sequence[str]]) -> Encoding:
+        """The sentences as they are; the scorer encodes them when it knows the predicates."""
+        lengths = lengths_of(sentences)
+        return Encoding(sentences, lengths, np.zeros((len(sentences), int(lengths.max()), 0), np.float32))
+
+    def score_predicates(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
+        """Scores with one row a predicate."""
+        pairs = zip(sentence.tolist(), pred.tolist(), strict=True)
+        sentences = [Sentence(tuple(encoding.sentences[s]), (Proposition(p),)) for s, p in pairs]
+        return PredicateScores(self.scorer.score(sentences))
