@@ -22,7 +22,7 @@ from spansrl.tags import is_core
 NAME, TITLE = "decoders", "Decoders compared"
 METHODS: tuple[Method, ...] = ("argmax", "greedy", "exact")
 _BATCH_TOKENS = 8192  # propositions × tokens scored at once
-_TIE = 1e-4  # sums of single-precision scores that are closer than this are equal
+_TIE = 1e-5  # sums of single-precision scores that differ by a smaller share are equal
 
 Args = tuple[Argument, ...]
 

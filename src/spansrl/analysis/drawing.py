@@ -98,7 +98,7 @@ def grouped_bars(
         middle = left + step * (k + 0.5)
         name = _text(middle + 6, bottom + 14, group, "end")
         body.append(f'<g transform="rotate(-40 {middle:.1f} {bottom + 16})">{name}</g>')
-    legend_width = left + 60 + sum(_width(name) + 34 for name, _ in series)
+    legend_width = left + 60 + sum(_width(name) + 46 for name, _ in series)
     return _svg(max(width, legend_width), bottom + 24 + _widest(groups) * 0.66, body)
 
 
@@ -146,7 +146,7 @@ def _legend(names: Sequence[str], x: float) -> list[str]:
             f'<rect class="s{number % SERIES}" x="{x + 10:.1f}" y="7" width="11" height="11" rx="2"/>'
         )
         parts.append(_text(x + 26, 17, name))
-        x += _width(name) + 34
+        x += _width(name) + 46
     return parts
 
 

@@ -166,6 +166,7 @@ def _means(queries: Sequence[Query], agreeing: NDArray[np.int64], votes: Sequenc
             "most neighbours have gold's label %",
         ),
         tuple(rows),
+        note="Pieces of split arguments (C-) count as spans of their own.",
     )
 
 

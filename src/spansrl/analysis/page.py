@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from spansrl import __version__
 from spansrl.analysis.drawing import CHART_STYLE
-from spansrl.analysis.tables import NOTHING, Example, Examples, Picture, Section, Table, hidden_rows
+from spansrl.analysis.tables import NOTHING, Example, Examples, Part, Picture, Section, Table, hidden_rows
 from spansrl.pictures import STYLE, sentence_html
 from spansrl.pictures.characters import visible
 
@@ -41,14 +41,16 @@ def _section(section: Section) -> str:
     intro = f"<p>{_shown(section.intro)}</p>" if section.intro else ""
     if section.left_out:
         intro = f'<p class="left-out">{_shown(section.left_out)}</p>'
-    parts = "\n".join(map(_part, section.parts))
+    parts = "\n".join(map(_part, section.parts, (None, *section.parts)))
     return f'<section id="{section.name}">\n<h2>{_shown(section.title)}</h2>\n{intro}\n{parts}\n</section>'
 
 
-def _part(part: Table | Picture | Examples) -> str:
+def _part(part: Part, before: Part | None) -> str:
     if isinstance(part, Table):
         return _table(part)
-    return _picture(part) if isinstance(part, Picture) else _examples(part)
+    if isinstance(part, Examples):
+        return _examples(part)
+    return _picture(part, captioned=not (isinstance(before, Table) and before.title == part.title))
 
 
 def _table(table: Table) -> str:
@@ -78,10 +80,12 @@ def _table(table: Table) -> str:
     return f"<h3>{_shown(table.title)}</h3>\n{grid}{notes}"
 
 
-def _picture(picture: Picture) -> str:
+def _picture(picture: Picture, *, captioned: bool) -> str:
+    """The drawing; one that shows the table before it needs no caption of its own."""
     note = f'<p class="note">{_shown(picture.note)}</p>' if picture.note else ""
-    caption = f"<figcaption>{_shown(picture.title)}</figcaption>"
-    return f'<figure id="picture-{picture.name}">{caption}{picture.svg}</figure>{note}'
+    caption = f"<figcaption>{_shown(picture.title)}</figcaption>" if captioned else ""
+    named = f'id="picture-{picture.name}" aria-label="{_shown(picture.title)}"'
+    return f"<figure {named}>{caption}{picture.svg}</figure>{note}"
 
 
 def _examples(part: Examples) -> str:

@@ -187,7 +187,8 @@ class _Repaired:
                 Column("gain alone", "+.2f"),
             ),
             (*start, *rows),
-            note="What is missing to 100 in the end needs more than one repair of a span at once.",
+            note="Pieces of split arguments (C-) count as spans of their own. What is missing to 100 in the "
+            "end needs more than one repair of a span at once.",
             finds=("", *(tag_of(self.system.name, name) for name, _ in REPAIRS)),
         )
 

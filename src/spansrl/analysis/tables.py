@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from spansrl.pictures.characters import visible
 from spansrl.structures import Sentence
 
 Cell = str | int | float | None
@@ -39,7 +40,7 @@ class Table:
     finds: tuple[str, ...] = ()
 
     def texts(self) -> list[list[str]]:
-        """Every cell as it is written; '' where there is no value."""
+        """Every cell as it is written, control characters by their pictures; '' where there is no value."""
         return [
             [_text(cell, column) for cell, column in zip(row, self.columns, strict=True)] for row in self.rows
         ]
@@ -72,6 +73,9 @@ class Examples:
     note: str = ""
 
 
+Part = Table | Picture | Examples
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """One question of the analysis with its answers, or, in `left_out`, what would be needed for them."""
@@ -79,7 +83,7 @@ class Section:
     name: str
     title: str
     intro: str = ""
-    parts: tuple[Table | Picture | Examples, ...] = ()
+    parts: tuple[Part, ...] = ()
     left_out: str = ""
 
     @property
@@ -119,7 +123,8 @@ def hidden_rows(table: Table) -> str:
     """A line that says how many rows stand only in the file, or nothing."""
     if table.shown is None or len(table.rows) <= table.shown:
         return ""
-    return f"The first {table.shown} of {len(table.rows)} rows; tables/{table.name}.csv has them all."
+    shown = f"The first {table.shown} of {len(table.rows)} rows" if table.shown else f"{len(table.rows)} rows"
+    return f"{shown}; tables/{table.name}.csv has them all."
 
 
 def _markdown_row(cells: Iterable[str]) -> str:
@@ -130,4 +135,4 @@ def _markdown_row(cells: Iterable[str]) -> str:
 def _text(cell: Cell, column: Column) -> str:
     if cell is None:
         return ""
-    return format(cell, column.fractions) if isinstance(cell, float) else str(cell)
+    return format(cell, column.fractions) if isinstance(cell, float) else visible(str(cell))

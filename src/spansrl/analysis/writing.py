@@ -10,6 +10,7 @@ from spansrl.analysis.page import report_page
 from spansrl.analysis.tables import Section, hidden_rows, table_csv, table_markdown
 from spansrl.errors import FormatError
 from spansrl.formats.files import open_outputs
+from spansrl.pictures.characters import visible
 
 PAGE = "report.html"
 MARKDOWN = "report.md"
@@ -24,19 +25,21 @@ def write_report(out: Path, title: str, facts: Mapping[str, str], sections: Sequ
     _make_folders(out, contents)
     with open_outputs(out, list(contents)) as outputs:
         for output, content in zip(outputs, contents.values(), strict=True):
-            output.write(content.encode("utf-8", "replace"))
+            output.write(content.encode())
     return list(contents)
 
 
 def report_markdown(title: str, facts: Mapping[str, str], sections: Sequence[Section]) -> str:
     """Every table, and links to the pictures' files."""
-    blocks = [f"# {title}", "\n".join(f"- {key}: {value}" for key, value in facts.items())]
+    blocks = [f"# {visible(title)}", "\n".join(visible(f"- {key}: {value}") for key, value in facts.items())]
     for section in sections:
-        blocks += [f"## {section.title}", section.left_out or section.intro]
+        blocks += [f"## {section.title}", visible(section.left_out or section.intro)]
         for table in section.tables:
             shown = table_markdown(table) if table.shown != 0 else ""
-            blocks += [f"### {table.title}", shown.rstrip("\n"), table.note, hidden_rows(table)]
-        blocks += [f"![{picture.title}](pictures/{picture.name}.svg)" for picture in section.pictures]
+            blocks += [f"### {visible(table.title)}", shown.rstrip("\n"), table.note, hidden_rows(table)]
+        blocks += [
+            f"![{visible(picture.title)}](pictures/{picture.name}.svg)" for picture in section.pictures
+        ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 

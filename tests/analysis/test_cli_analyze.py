@@ -1,0 +1,153 @@
+"""`spansrl analyze`: what it writes, what it leaves out, what it refuses."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from cases import CRF, GOLD, SPAN
+
+from builders import SENTENCES, make_network
+from spansrl.analysis import SECTIONS
+from spansrl.checkpoint import save_description, save_weights
+from spansrl.cli import analyze, main
+from spansrl.ensembles import load_labeler
+from spansrl.formats import write_sentences
+from test_base_install import spansrl
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SPANSRL_CACHE", str(tmp_path / "cache"))
+    for name, sentences in (("gold", GOLD), ("span", SPAN), ("crf", CRF)):
+        write_sentences(f"{name}.jsonl", sentences)
+    return tmp_path
+
+
+@pytest.fixture
+def call(files, monkeypatch, capsys):
+    def run(*args):
+        monkeypatch.setattr(sys, "argv", ["spansrl", "analyze", *args])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        out, err = capsys.readouterr()
+        assert out == ""
+        return stopped.value.code or 0, err
+
+    return run
+
+
+def test_the_sections_of_the_option_are_those_of_the_library():
+    assert analyze.SECTIONS == SECTIONS
+
+
+def test_a_report_is_written_and_what_is_left_out_is_said(call, files):
+    code, err = call(
+        "--gold", "gold.jsonl", "--pred", "span.jsonl", "--pred", "b=crf.jsonl", "--out", "report"
+    )
+    written = [path for path in (files / "report").rglob("*") if path.is_file()]
+    assert code == 0
+    assert err.splitlines() == [
+        "neighbours: Left out: pass --model DIR (a span model) and --train FILE (the model's training data).",
+        "embeddings: Left out: pass --model DIR (a span model).",
+        "decoders: Left out: pass --model DIR (a span model).",
+        f"{Path('report', 'report.html')}: written, with {len(written) - 1} more files beside it",
+    ]
+    table = (files / "report" / "tables" / "label-accuracy.csv").read_text(encoding="utf-8").splitlines()
+    assert table[1:] == ["span,5,1,80.00,", "b,5,2,60.00,+20.00"]
+
+
+def test_one_section_can_be_written_alone(call, files):
+    code, _ = call("--gold", "gold.jsonl", "--pred", "span.jsonl", "--only", "boundaries", "--out", "report")
+    assert code == 0
+    assert sorted(path.name for path in (files / "report" / "tables").iterdir()) == [
+        "boundaries.csv",
+        "label-accuracy-by-label.csv",
+        "label-accuracy.csv",
+    ]
+
+
+@pytest.fixture
+def models(files):
+    for kind in ("span", "crf"):
+        network = make_network(output={"kind": kind})
+        save_description(files / kind, network, {})
+        save_weights(files / kind, network, epoch=0)
+    write_sentences("train.jsonl", SENTENCES)
+    write_sentences("own.jsonl", load_labeler(files / "span").label(SENTENCES))
+
+
+def test_a_model_and_its_training_data_fill_every_section(call, files, models):
+    code, err = call(
+        *("--gold", "train.jsonl", "--pred", "own.jsonl", "--model", "span", "--train", "train.jsonl"),
+        *(
+            "--min-count",
+            "1",
+            "--samples",
+            "20",
+            "--threads",
+            "1",
+            "--distance",
+            "euclidean",
+            "--out",
+            "report",
+        ),
+    )
+    assert (code, err.count("\n")) == (0, 1)
+    decoders = (files / "report" / "tables" / "decoders.csv").read_text(encoding="utf-8")
+    overall = (files / "report" / "tables" / "overall.csv").read_text(encoding="utf-8").splitlines()
+    (greedy,) = [line for line in decoders.splitlines() if line.startswith("greedy,")]
+    assert greedy.split(",")[1:4] == overall[1].split(",")[1:4]
+
+
+def test_a_crf_is_analysed_without_the_sections_that_look_inside(call, models):
+    code, err = call(
+        *("--gold", "train.jsonl", "--pred", "own.jsonl", "--model", "crf", "--train", "train.jsonl"),
+        *("--samples", "20", "--out", "report"),
+    )
+    assert code == 0
+    assert err.count("Left out: crf holds a CRF") == 3
+
+
+def test_a_model_is_not_loaded_for_sections_that_do_not_look_into_it(call):
+    code, _ = call(
+        "--gold", "gold.jsonl", "--pred", "span.jsonl", "--model", "no", "--only", "labels", "--out", "r"
+    )
+    assert code == 0
+
+
+def test_columns_without_words_can_be_analysed_too(call, files):
+    for name, sentences in (("gold", GOLD), ("span", SPAN)):
+        write_sentences(f"{name}.props", sentences)
+    code, _ = call("--gold", "gold.props", "--pred", "span.props", "--out", "report")
+    assert code == 0
+    assert "span,80.00," in (files / "report" / "tables" / "overall.csv").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (("--pred", "span.jsonl", "--pred", "./span.jsonl"), 2, "two systems are called 'span'"),
+        (("--pred", "=span.jsonl"), 2, "give a file, or a name and a file as NAME=FILE"),
+        (("--pred", "-", "--train", "-"), 2, "only one file can be -"),
+        (("--pred", "span.jsonl", "--only", "nothing"), 2, "'nothing' is not one of"),
+        (("--pred", "absent.jsonl"), 1, "absent.jsonl: cannot be read"),
+        (("--pred", "short.jsonl"), 1, "short: predicted ends after 1 sentences"),
+        (("--pred", "span.jsonl", "--model", "no"), 1, "no: no such model directory"),
+    ],
+)
+def test_wrong_usage_and_wrong_input_are_told_in_a_line(call, args, code, message):
+    write_sentences("short.jsonl", SPAN[:1])
+    found, err = call("--gold", "gold.jsonl", "--out", "report", *args)
+    assert found == code
+    assert message in " ".join(err.split())
+
+
+def test_the_base_install_makes_the_tables_and_says_what_a_model_needs(files):
+    common = ("analyze", "--gold", "gold.jsonl", "--pred", "span.jsonl", "--samples", "10", "--out", "report")
+    assert spansrl(*common).returncode == 0
+    done = spansrl(*common, "--model", "span")
+    assert done.returncode == 1
+    assert done.stderr.endswith("; run: pip install 'spansrl[train]'\n")

@@ -1,0 +1,56 @@
+"""The sentences behind the tables: which are chosen, how they are tagged, what is drawn."""
+
+from __future__ import annotations
+
+from cases import make_inputs
+
+from spansrl.analysis import Settings
+from spansrl.analysis.confusion import confusion
+from spansrl.analysis.examples import examples
+from spansrl.analysis.repairs import errors
+
+
+def items(**settings):
+    (part,) = examples(make_inputs(settings=Settings(**settings))).parts
+    return part.items
+
+
+def test_every_wrong_proposition_is_tagged_with_its_errors_by_system():
+    assert [(item.title, item.tags) for item in items()] == [
+        ("start · first", ("crf: A0 labelled A1", "crf: fix labels", "crf: fix boundaries")),
+        (
+            "move · second",
+            (
+                "span: A2 labelled AM-DIR",
+                "span: fix labels",
+                "crf: A2 labelled AM-DIR",
+                "crf: fix labels",
+            ),
+        ),
+        ("start · third", ("span: add arguments",)),
+    ]
+
+
+def test_an_example_has_a_row_for_gold_and_for_each_system():
+    example = items()[1]
+    assert [prop.sense for prop in example.sentence.props] == ["gold", "span", "crf"]
+    assert [[arg.role for arg in prop.args] for prop in example.sentence.props] == [
+        ["A0", "A2", "AM-TMP"],
+        ["A0", "AM-DIR", "AM-TMP"],
+        ["A0", "AM-DIR", "AM-TMP"],
+    ]
+
+
+def test_only_the_first_of_each_kind_are_kept():
+    assert len(items(examples=1)) == 3
+    assert items(examples=0) == ()
+
+
+def test_every_cell_and_row_that_can_be_clicked_has_an_example():
+    inputs = make_inputs()
+    tags = {tag for item in items() for tag in item.tags}
+    for table in confusion(inputs).tables:
+        assert set(table.finds) <= tags
+    for table in errors(inputs).tables:
+        needed = {find for find, row in zip(table.finds, table.rows, strict=True) if row[1]}
+        assert needed <= tags

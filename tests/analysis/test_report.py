@@ -1,0 +1,163 @@
+"""The report's files, and its page in a real browser."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from cases import GOLD, SPAN, make_inputs
+from test_model_sections import TRAINING, with_vectors
+
+from browser import console_errors, requested_urls
+from spansrl.analysis import Inputs, Settings, build_sections, make_system, write_report
+from spansrl.errors import FormatError
+
+EVIL = '<script>alert("x")</script>'
+
+
+@pytest.fixture
+def report(tmp_path):
+    """A report with every section that the small corpus allows, embeddings too."""
+    inputs = with_vectors(
+        make_inputs(train=TRAINING, settings=Settings(samples=50, min_count=1, neighbours=2))
+    )
+    inputs.model.rows = np.array([[1, 0], [0, 1], [1, 1], [0.5, 1], [-1, 0.2]])
+    sections = build_sections(inputs)
+    assert not [section.name for section in sections if section.left_out]
+    names = write_report(tmp_path, "A <report>", {"Gold": "gold & co"}, sections)
+    return tmp_path, names, sections
+
+
+def test_every_table_and_picture_has_a_file_and_no_others_are_there(report):
+    folder, names, sections = report
+    tables = {f"tables/{table.name}.csv" for section in sections for table in section.tables}
+    pictures = {f"pictures/{picture.name}.svg" for section in sections for picture in section.pictures}
+    assert set(names) == {"report.html", "report.md"} | tables | pictures
+    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == set(names)
+    assert len(names) == 2 + sum(len(section.tables) + len(section.pictures) for section in sections)
+
+
+def test_pictures_are_well_formed_and_carry_their_style(report):
+    folder, names, _ = report
+    for name in names:
+        if name.endswith(".svg"):
+            root = ElementTree.parse(folder / name).getroot()
+            assert root.tag == "{http://www.w3.org/2000/svg}svg"
+            assert "prefers-color-scheme" in root.find("{http://www.w3.org/2000/svg}style").text
+
+
+def test_the_markdown_has_every_table_and_links_every_picture(report):
+    folder, names, sections = report
+    text = (folder / "report.md").read_text(encoding="utf-8")
+    for section in sections:
+        assert all(f"### {table.title}\n" in text for table in section.tables)
+    assert set(re.findall(r"\]\((pictures/[^)]+)\)", text)) == {
+        name for name in names if name.endswith(".svg")
+    }
+
+
+def test_the_page_shows_every_table_and_picture_and_asks_nobody_for_anything(report, browser):
+    folder, _, sections = report
+    page = (folder / "report.html").as_uri()
+    browser.get(page)
+    assert browser.title == "A <report>"
+    assert requested_urls(browser) in ([page], [page, "data:,"])
+    assert console_errors(browser) == []
+    for section in sections:
+        for picture in section.pictures:
+            box = browser.find_element("css selector", f"#picture-{picture.name} svg").rect
+            assert box["width"] > 100
+            assert box["height"] > 80
+        for table in section.tables:
+            if table.rows and table.shown != 0:
+                found = browser.find_elements("css selector", f"#table-{table.name} tbody tr")
+                assert len(found) == len(table.rows[: table.shown])
+    wide = browser.execute_script("return document.documentElement.scrollWidth - window.innerWidth")
+    assert wide <= 0
+
+
+def shown(browser):
+    examples = browser.find_elements("css selector", ".example")
+    return [example.find_element("css selector", "h4").text for example in examples if example.is_displayed()]
+
+
+def test_examples_are_found_by_words_and_by_the_cells_of_the_matrix(report, browser):
+    folder, _, _ = report
+    browser.get((folder / "report.html").as_uri())
+    assert len(shown(browser)) == 3
+    box = browser.find_element("id", "search")
+    box.send_keys("BORDER today")
+    assert shown(browser) == ["move · second"]
+    browser.find_element("id", "all").click()
+    assert len(shown(browser)) == 3
+    cell = browser.find_element("css selector", '#picture-confusion-2 [data-find="crf: A0 labelled A1"] rect')
+    browser.execute_script("arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", cell)
+    assert box.get_attribute("value") == "crf: A0 labelled A1"
+    assert shown(browser) == ["start · first"]
+    assert browser.find_element("id", "found").text == "1 of 3 examples"
+    assert console_errors(browser) == []
+
+
+def test_dark_and_print_are_readable(report, browser):
+    folder, _, _ = report
+    browser.get((folder / "report.html").as_uri())
+
+    def colours():
+        return browser.execute_script(
+            "const body = getComputedStyle(document.body), "
+            "text = getComputedStyle(document.querySelector('.chart text'));"
+            "return [body.backgroundColor, body.color, text.fill]"
+        )
+
+    light = colours()
+    dark_setting = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", dark_setting)
+    dark = colours()
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": []})
+    printed = colours()
+    links_printed = browser.find_element("css selector", "nav").is_displayed()
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+    assert light[0] == printed[0] == "rgb(255, 255, 255)"
+    assert all(light[k] != dark[k] for k in range(3))
+    assert not links_printed
+
+
+def test_what_came_with_the_data_is_text_on_the_page(tmp_path, browser):
+    sent = replace(GOLD[0], tokens=(EVIL, "start", "'\"", "&amp;", "\x1b[31m"), id=EVIL)
+    wrong = replace(SPAN[0], tokens=sent.tokens, props=(replace(SPAN[0].props[0], args=()),))
+    inputs = Inputs([sent], [make_system(EVIL, [sent], [wrong])], settings=Settings(samples=10, min_count=1))
+    write_report(tmp_path, EVIL, {EVIL: EVIL}, build_sections(inputs))
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+
+    class Scripts(HTMLParser):
+        count = 0
+
+        def handle_starttag(self, tag, attrs):
+            self.count += tag == "script"
+            assert not [name for name, _ in attrs if name.startswith("on")]
+
+    parser = Scripts()
+    parser.feed(text)
+    assert parser.count == 1
+    browser.get((tmp_path / "report.html").as_uri())
+    assert browser.title == EVIL
+    assert console_errors(browser) == []
+    assert "\x1b" not in text
+
+
+def test_a_report_that_cannot_be_written_is_an_error_with_the_place(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FormatError, match=r"file.*: cannot be made: .*; choose another --out"):
+        write_report(tmp_path / "file", "t", {}, [])
+
+
+def test_the_same_input_makes_the_same_files(tmp_path):
+    contents = []
+    for name in ("a", "b"):
+        names = write_report(tmp_path / name, "t", {}, build_sections(make_inputs()))
+        contents.append([(tmp_path / name / file).read_bytes() for file in names])
+    assert contents[0] == contents[1]

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spansrl.analysis.tables import Column, Table, columns, hidden_rows, table_csv, table_markdown
+from spansrl.pictures.characters import visible
+
+TABLE = Table(
+    "t",
+    "Title",
+    (Column("name"), Column("count"), Column("share"), Column("gain", "+.1f")),
+    (("a|b", 3, 0.5, 1.25), ("c", 0, None, -2.0)),
+)
+
+
+def test_csv_has_every_row_and_leaves_missing_cells_empty():
+    assert table_csv(TABLE) == "name,count,share,gain\na|b,3,0.50,+1.2\nc,0,,-2.0\n"
+
+
+def test_markdown_escapes_bars_and_marks_missing_cells():
+    assert table_markdown(TABLE).splitlines() == [
+        "| name | count | share | gain |",
+        "| --- | --- | --- | --- |",
+        "| a\\|b | 3 | 0.50 | +1.2 |",
+        "| c | 0 | – | -2.0 |",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shown", "line"),
+    [
+        (None, ""),
+        (2, ""),
+        (1, "The first 1 of 2 rows; tables/t.csv has them all."),
+        (0, "2 rows; tables/t.csv has them all."),
+    ],
+)
+def test_rows_that_a_page_does_not_show_are_told_of(shown, line):
+    limited = Table("t", "Title", TABLE.columns, TABLE.rows, shown=shown)
+    assert hidden_rows(limited) == line
+    assert table_csv(limited) == table_csv(TABLE)
+
+
+@given(st.lists(st.lists(st.text(), min_size=2, max_size=2)))
+def test_any_text_comes_back_from_csv_with_pictures_of_control_characters(rows):
+    text = table_csv(Table("t", "Title", columns("a", "b"), tuple(map(tuple, rows))))
+    read = list(csv.reader(io.StringIO(text, newline="")))
+    assert read == [["a", "b"], *([visible(cell) for cell in row] for row in rows)]
+
+
+@given(st.text())
+def test_any_text_stays_within_its_cell_of_markdown(text):
+    last = table_markdown(Table("t", "Title", columns("a"), ((text,),))).splitlines()
+    assert len(last) == 3
