@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,8 +14,9 @@ from cases import GOLD, SPAN, make_inputs
 from test_model_sections import TRAINING, with_vectors
 
 from browser import console_errors, requested_urls
-from spansrl.analysis import Inputs, Settings, build_sections, make_system, write_report
+from spansrl.analysis import SECTIONS, Inputs, Settings, build_sections, make_system, write_report
 from spansrl.errors import FormatError
+from spansrl.formats import write_sentences
 
 EVIL = '<script>alert("x")</script>'
 
@@ -161,3 +163,20 @@ def test_the_same_input_makes_the_same_files(tmp_path):
         names = write_report(tmp_path / name, "t", {}, build_sections(make_inputs()))
         contents.append([(tmp_path / name / file).read_bytes() for file in names])
     assert contents[0] == contents[1]
+
+
+def test_the_code_of_the_documentation_runs(tmp_path, monkeypatch):
+    page = Path(__file__).resolve().parents[2] / "docs" / "analysis.md"
+    (code,) = re.findall(
+        r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    monkeypatch.chdir(tmp_path)
+    write_sentences("dev.jsonl", GOLD)
+    write_sentences("predicted.jsonl", SPAN)
+    exec(compile(code, "docs/analysis.md", "exec"), {})
+    assert (tmp_path / "report" / "tables" / "repairs-1.csv").exists()
+
+
+def test_the_documentation_names_every_section():
+    page = Path(__file__).resolve().parents[2] / "docs" / "analysis.md"
+    assert tuple(re.findall(r"^\| `(\w+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE)) == SECTIONS

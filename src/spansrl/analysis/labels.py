@@ -124,8 +124,8 @@ def _all_labels(inputs: Inputs) -> Table:
 def _drawn(
     name: str, title: str, inputs: Inputs, bins: Bins, *, overall: bool = False
 ) -> list[Table | Picture]:
-    """A table with a row a bin, and its picture."""
-    bins = {part: counts for part, counts in bins.items() if any(c != Counts() for c in counts)}
+    """A table with a row a bin, and its picture; there is no F1 of a bin without gold arguments."""
+    bins = {part: counts for part, counts in bins.items() if _gold(counts)}
     rows = dict(bins)
     if overall:
         rows["overall"] = [system.score.overall for system in inputs.systems]
