@@ -2,9 +2,9 @@
 
 python benchmarks/serving.py [--model MODEL_DIRECTORY] [--seconds 60] [--clients 32] [--threads 1]
 
-`spansrl serve` runs in a process of its own; clients in this one send a text each, as fast as they get answers.
-Load and labelling in-process take turns, so that other work on the machine weighs on both. The exit code is 1
-if any answer was no 200.
+`spansrl serve` runs in a process of its own; clients in this one send a text each, as fast as they get
+answers. Load and labelling in-process take turns, so that other work on the machine weighs on both. The exit
+code is 1 if any answer was no 200.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import itertools
 import json
+import os
 import random
 import subprocess
 import sys
@@ -28,18 +29,20 @@ from measure import table
 from spansrl.corpora.ewt import build_ewt
 
 SAMPLE = Path(__file__).resolve().parents[1] / "examples" / "sample"
-REQUEST = "POST /v1/label HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {size}\r\n\r\n"
+HEAD = "POST /v1/label HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 MAX_REQUESTS = 1_000_000
+ROUNDS = 4
 
 
 @dataclass
 class Load:
-    """What the clients saw."""
+    """What the clients saw; `cpu` is the processor time of the server."""
 
     statuses: Counter[str] = field(default_factory=Counter)
     latencies: list[float] = field(default_factory=list)
     sentences: int = 0
     seconds: float = 0.0
+    cpu: float = 0.0
 
     def percentile(self, share: float) -> str:
         """A latency that so many answers did not exceed, in milliseconds."""
@@ -59,16 +62,23 @@ def sample_texts(number: int = 500) -> list[tuple[str, int]]:
 def rate_in_process(pipeline: spansrl.Pipeline, texts: list[tuple[str, int]], seconds: float) -> float:
     """Sentences a second through `Pipeline.pipe`."""
     began, done = time.perf_counter(), 0
-    for document in pipeline.pipe(text for text, _ in itertools.cycle(texts)):
-        done += len(document.sentences)
-        if time.perf_counter() - began > seconds:
-            break
+    while time.perf_counter() - began < seconds:
+        done += sum(len(document.sentences) for document in pipeline.pipe(text for text, _ in texts))
     return done / (time.perf_counter() - began)
 
 
+def cpu_seconds(process: int) -> float:
+    """Processor time that another process has used, or nan where there is no /proc."""
+    path = Path(f"/proc/{process}/stat")
+    if not path.exists():
+        return float("nan")
+    fields = path.read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @contextmanager
-def server(model: Path | None, threads: int) -> Iterator[int]:
-    """The port of a server that is ready."""
+def server(model: Path | None, threads: int) -> Iterator[tuple[int, int]]:
+    """The port and the process of a server."""
     command = [sys.executable, "-m", "spansrl", "serve", "--port", "0", "--threads", str(threads)]
     command += [] if model is None else ["--model", str(model)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -77,7 +87,7 @@ def server(model: Path | None, threads: int) -> Iterator[int]:
         line = process.stderr.readline()
         if "listening on" not in line:
             sys.exit(line + process.stderr.read())
-        yield int(line.split(":")[3].split()[0])
+        yield int(line.split(":")[3].split()[0]), process.pid
     finally:
         process.terminate()
         process.wait(30)
@@ -145,20 +155,28 @@ def main() -> None:
     texts = sample_texts()
     share = options.seconds / ROUNDS
     pipeline = spansrl.load(options.model, threads=options.threads)
-    rates, load = [], Load()
-    with server(options.model, options.threads) as port:
+    rates, load, cpu_alone = [], Load(), 0.0
+    with server(options.model, options.threads) as (port, process):
         rate_in_process(pipeline, texts, 2)  # warm up
         asyncio.run(warm_up(port, texts))
         for _ in range(ROUNDS):
+            began = time.process_time(), time.perf_counter()
             rates.append(rate_in_process(pipeline, texts, share / 2))
+            busy = (time.process_time() - began[0]) / (time.perf_counter() - began[1])
+            cpu_alone += busy / rates[-1] / ROUNDS
+            load.cpu -= cpu_seconds(process)
             asyncio.run(full_load(port, texts, options.clients, load, share))
-        rates.append(rate_in_process(pipeline, texts, share / 2))
+            load.cpu += cpu_seconds(process)
     alone, served = sum(rates) / len(rates), load.sentences / load.seconds
     print(f"{options.clients} clients, {options.threads} thread(s), {load.seconds:.0f} s at full load\n")
     rows = [
         ["in-process, sentences a second", f"{alone:.0f} ({min(rates):.0f} to {max(rates):.0f})"],
         ["served, sentences a second", f"{served:.0f}"],
         ["served : in-process", f"{served / alone:.0%}"],
+        [
+            "processor time a sentence (ms), served : in-process",
+            f"{1000 * load.cpu / load.sentences:.2f} : {1000 * cpu_alone:.2f}",
+        ],
         ["requests a second", f"{len(load.latencies) / load.seconds:.0f}"],
         ["p50, p99 (ms)", f"{load.percentile(0.5)}, {load.percentile(0.99)}"],
         ["answers", ", ".join(f"{count} × {status}" for status, count in load.statuses.items())],
