@@ -25,7 +25,7 @@ from spansrl.errors import ConfigError, DataError, SpansrlWarning
 from spansrl.frames import FrameIndex
 from spansrl.labeler import decode_scores, in_batches
 from spansrl.ragged import IntArray
-from spansrl.runtime import Encoding, FrameModel, PredicateScores
+from spansrl.runtime import NO_PREDICATE, Encoding, FrameModel, PredicateScores
 from spansrl.senses import SenseInventory, multiword_spans
 from spansrl.structures import PREDICATE_TYPES, Argument, Document, Proposition, Sentence, Span
 from spansrl.tokenize import MAX_TOKENS, iter_sentences
@@ -160,7 +160,7 @@ class Pipeline:
     def _found_by_model(
         self, chances: npt.NDArray[np.float32], lengths: IntArray, types: frozenset[str]
     ) -> list[list[_Found]]:
-        prob = 1 - chances[..., 0]  # (S, T)
+        prob = 1 - chances[..., NO_PREDICATE]  # (S, T)
         best = chances[..., 1:].argmax(axis=2)  # (S, T)
         wanted = np.array([type in types for type in PREDICATE_TYPES])
         inside = np.arange(prob.shape[1]) < lengths[:, None]
@@ -242,6 +242,11 @@ def sentences_of(text: str, *, char_start: int = 0) -> Iterator[Sentence]:
         )
     if cut:
         _warn_of_length()
+
+
+def predicate_chances(classes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Scores of tokens (S, T, 1 + types) -> chances of being a predicate (S, T)"""
+    return np.asarray(1 - _softmax(classes)[..., NO_PREDICATE])
 
 
 def rule_out(

@@ -17,7 +17,7 @@ from torch import nn
 
 import spansrl
 from spansrl import run_directory
-from spansrl.checkpoint import save_description, save_weights
+from spansrl.checkpoint import save_description, save_lexicon, save_weights
 from spansrl.config import Config, TrainingConfig
 from spansrl.decode import Method, Order
 from spansrl.errors import DataError
@@ -136,9 +136,15 @@ def prepare_run(
         examples=CorpusExamples(corpus, embedder, store, config.training, by_sentence, torch.device(device)),
         evaluate=lambda: score(splits.dev, labeler.label(splits.dev)),
         config=config.training,
-        describe=lambda out: save_description(out, network, {"data": splits.hashes, **environment()}),
+        describe=lambda out: _describe(out, network, splits),
         facts=run_facts(config, splits),
     )
+
+
+def _describe(out: Path, network: Network, splits: Splits) -> None:
+    save_description(out, network, {"data": splits.hashes, **environment()})
+    if network.senses is not None:
+        save_lexicon(out, splits.train)
 
 
 def _prepare_inputs(

@@ -25,6 +25,7 @@ from spansrl.structures import Sentence
 from spansrl.vectors import Vectors
 from spansrl.vocab import Vocabulary
 
+NO_PREDICATE = 0  # class of a token; class k is PREDICATE_TYPES[k - 1]
 ENCODER_GRAPH = "encoder.onnx"
 ARGUMENTS_GRAPH = "arguments.onnx"
 SPECIAL_PIECES = 4  # room that a window leaves for special pieces and for position offsets

@@ -16,6 +16,7 @@ COMMANDS = {
     "data": "Build a corpus: EWT (free), CoNLL-2005, CoNLL-2012.",
     "convert": "Convert between JSON lines and the CoNLL formats.",
     "evaluate": "Score predictions as the official scorer does.",
+    "appraise": "Score a model for text on a gold corpus, as its card does.",
     "analyze": "Analyse predictions as the paper does: tables, pictures, one report.",
     "train": "Train a model from a config.",
     "label": "Label the predicates of a file with a trained model.",

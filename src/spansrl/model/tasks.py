@@ -17,10 +17,10 @@ from torch.nn.functional import cross_entropy
 
 from spansrl.lemmas import predicate_type
 from spansrl.ragged import IntArray, Ragged
+from spansrl.runtime import NO_PREDICATE
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.vocab import Vocabulary
 
-NO_PREDICATE = 0  # class 0 of a token; class k is PREDICATE_TYPES[k - 1]
 IGNORED = -100  # what cross_entropy leaves out
 
 

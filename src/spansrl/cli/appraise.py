@@ -1,0 +1,106 @@
+"""`spansrl appraise`: how well a model labels a gold corpus, and whether its card says the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from spansrl.errors import DataError, ModelError
+from spansrl.formats import read_sentences
+
+EXAMPLES = """
+\b
+Examples:
+  spansrl appraise data/ewt/test.jsonl
+  spansrl appraise data/ewt/test.jsonl --model runs/mine --save runs/mine/scores.json
+  spansrl appraise data/ewt/test.jsonl --compare      # with what the model's card says
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("gold", type=click.Path(path_type=Path))
+@click.option(
+    "--model", type=click.Path(path_type=Path), help="Model directory.  [default: the shipped model]"
+)
+@click.option(
+    "--unlike", type=click.Path(path_type=Path), help="Leave out sentences that stand in this file too."
+)
+@click.option("--frames/--no-frames", default=False, help="Use registered PropBank frames.  [default: no]")
+@click.option("--rule-out-roles", is_flag=True, help="Keep to the core roles that a sense has in the frames.")
+@click.option("--save", type=click.Path(path_type=Path), help="Write the figures to this JSON file.")
+@click.option("--compare", is_flag=True, help="Fail unless the model's scores.json has the same figures.")
+@click.option("--threads", type=click.IntRange(min=1), help="Threads to compute with.")
+def command(
+    gold: Path,
+    model: Path | None,
+    unlike: Path | None,
+    frames: bool,
+    rule_out_roles: bool,
+    save: Path | None,
+    compare: bool,
+    threads: int | None,
+) -> None:
+    """Score a model on GOLD sentences: predicates, senses, arguments, and how far to trust its chances."""
+    from spansrl.appraisal import appraise
+    from spansrl.loading import load, shipped_model
+    from spansrl.model_directory import read_json, write_json
+
+    if rule_out_roles and not frames:
+        raise click.UsageError("--rule-out-roles needs --frames")
+    directory = model or shipped_model()
+    pipeline = load(directory, threads=threads, frames=frames, rule_out_roles=rule_out_roles)
+    seen = set() if unlike is None else {sent.tokens for sent in read_sentences(unlike)}
+    sentences = [sent for sent in read_sentences(gold) if sent.tokens not in seen]
+    if not any(sent.props for sent in sentences):
+        raise DataError(f"{gold}: no predicates to score against")
+    figures = appraise(pipeline, sentences).to_dict()
+    click.echo(_table(figures))
+    if save is not None:
+        write_json(save, figures)
+    if compare:
+        _check_same(read_json(directory / "scores.json"), figures, directory)
+
+
+def _table(figures: dict[str, Any]) -> str:
+    """The figures as Markdown tables, for people."""
+    lines = [f"{figures['sentences']} sentences, {figures['predicates']} predicates", ""]
+    lines += ["| | P | R | F1 |", "| --- | --- | --- | --- |"]
+    for title, key in (
+        ("arguments, gold predicates", "arguments"),
+        ("predicates found", "found"),
+        ("arguments end to end", "end_to_end"),
+    ):
+        row = figures[key]
+        lines.append(f"| {title} | {row['precision']:.2f} | {row['recall']:.2f} | {row['f1']:.2f} |")
+    errors = figures["calibration"]
+    lines += [
+        "",
+        f"Senses, accuracy on gold predicates: {figures['senses']:.2f}",
+        "Expected calibration error (15 bins of equal mass): "
+        f"arguments {errors['arguments']:.4f}, senses {errors['senses']:.4f}",
+        "",
+        "| predicate | gold | found | senses | arguments F1 |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for type, row in figures["by_type"].items():
+        cells = f"{row['found']:.2f} | {row['senses']:.2f} | {row['arguments_f1']:.2f}"
+        lines.append(f"| {type} | {row['predicates']:.0f} | {cells} |")
+    lines += ["", "| role | gold | P | R | F1 |", "| --- | --- | --- | --- | --- |"]
+    for role, row in sorted(figures["by_role"].items(), key=lambda item: -item[1]["gold"]):
+        cells = f"{row['precision']:.2f} | {row['recall']:.2f} | {row['f1']:.2f}"
+        lines.append(f"| {role} | {row['gold']:.0f} | {cells} |")
+    return "\n".join(lines)
+
+
+def _check_same(card: Any, figures: dict[str, Any], directory: Path) -> None:
+    found = json.loads(json.dumps(figures))
+    if not isinstance(card, dict) or set(card) != set(found):
+        raise ModelError(f"{directory / 'scores.json'}: does not hold the figures of an appraisal")
+    for key, value in found.items():
+        if card[key] != value:
+            stated, now = json.dumps(card[key])[:80], json.dumps(value)[:80]
+            raise ModelError(f"{directory / 'scores.json'}: '{key}' is {stated} there, and {now} now")
+    click.echo("\nThe model's card has the same figures.")

@@ -1,0 +1,95 @@
+"""What a text model learns from development data: when to call a token a predicate, and calibrated chances.
+
+calibration = tune(spansrl.load("runs/text", frames=False), dev_sentences)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from spansrl.calibration import Calibration, Curve
+from spansrl.pipeline import Pipeline, predicate_chances
+from spansrl.runtime import FrameModel
+from spansrl.structures import Argument, Sentence
+
+_LIKELY = 0.1
+_GROUP = 32  # sentences encoded at once
+
+Pairs = tuple[list[float], list[bool]]  # chances, and whether what they were of was right
+
+
+def tune(pipeline: Pipeline, gold: Sequence[Sentence]) -> Calibration:
+    """The calibration under which a pipeline's chances fit the gold sentences best."""
+    plain = replace(pipeline, calibration=Calibration())
+    chances, right = predicate_pairs(gold, plain.model)
+    given = list(plain.label(gold, predicates="given"))
+    # Most tokens are plainly no predicates; the curve is for those that might be shown.
+    likely = [k for k, chance in enumerate(chances) if chance >= _LIKELY]
+    return Calibration(
+        arguments=Curve.fit(*argument_pairs(gold, given)),
+        predicates=Curve.fit([chances[k] for k in likely], [right[k] for k in likely]),
+        senses=Curve.fit(*sense_pairs(gold, given)),
+        threshold=best_threshold(chances, right),
+    )
+
+
+def best_threshold(chances: npt.ArrayLike, right: npt.ArrayLike) -> float:
+    """The threshold with the best F1, halfway to the next lower chance."""
+    p, y = np.asarray(chances, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    if not len(p) or not y.any():
+        return 0.5
+    order = np.argsort(-p, kind="stable")
+    found = np.cumsum(y[order])  # right ones among the k + 1 surest
+    f1 = 2 * found / (np.arange(1, len(p) + 1) + y.sum())
+    last = int(f1.argmax())
+    below = p[order[last + 1]] if last + 1 < len(p) else 0.0
+    return float(round((p[order[last]] + below) / 2, 4))
+
+
+def argument_pairs(gold: Sequence[Sentence], given: Sequence[Sentence]) -> Pairs:
+    """The chance of every argument of the given predicates, and whether its role and span are gold."""
+    chances, right = [], []
+    for sent, labelled in zip(gold, given, strict=True):
+        for prop, guess in zip(sent.props, labelled.props, strict=True):
+            known = {(arg.role, arg.span) for arg in prop.args}
+            for arg in _sure(guess.args):
+                chances.append(arg.prob or 0.0)
+                right.append((arg.role, arg.span) in known)
+    return chances, right
+
+
+def sense_pairs(gold: Sequence[Sentence], given: Sequence[Sentence]) -> Pairs:
+    """The chance of every given predicate's sense, and whether it is the gold one."""
+    pairs = [
+        (guess.sense_prob, guess.sense == prop.sense)
+        for sent, labelled in zip(gold, given, strict=True)
+        for prop, guess in zip(sent.props, labelled.props, strict=True)
+        if guess.sense_prob is not None and prop.sense is not None
+    ]
+    return [chance for chance, _ in pairs], [right for _, right in pairs]
+
+
+def predicate_pairs(gold: Sequence[Sentence], model: FrameModel) -> Pairs:
+    """The chance of every token to be a predicate, and whether it is one."""
+    chances: list[float] = []
+    right: list[bool] = []
+    sentences = sorted((sent for sent in gold if sent.tokens), key=len)
+    for k in range(0, len(sentences), _GROUP):
+        group = sentences[k : k + _GROUP]
+        encoding = model.encode([sent.tokens for sent in group])
+        if encoding.classes is None:
+            return [], []
+        probs = predicate_chances(encoding.classes)  # (S, T)
+        for sent, row in zip(group, probs, strict=True):
+            known = {prop.pred for prop in sent.props}
+            chances.extend(row[: len(sent)].tolist())
+            right.extend(t in known for t in range(len(sent)))
+    return chances, right
+
+
+def _sure(args: Sequence[Argument]) -> list[Argument]:
+    return [arg for arg in args if arg.prob is not None]
