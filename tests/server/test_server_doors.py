@@ -92,9 +92,11 @@ def test_health_and_readiness(client):
 def test_the_metrics_count_requests_batches_and_characters(client):
     client.label(text=TEXT)
     client.get("/no/such/page")
+    client.request("BREW", "/healthz")
     lines = client.get("/metrics").body.decode().splitlines()
     assert 'spansrl_requests_total{method="POST",path="/v1/label",status="200"} 1' in lines
     assert 'spansrl_requests_total{method="GET",path="other",status="404"} 1' in lines
+    assert 'spansrl_requests_total{method="other",path="/healthz",status="405"} 1' in lines
     assert "spansrl_batch_items_count 1" in lines
     assert f"spansrl_characters_total {len(TEXT) + 1}" in lines
     assert "spansrl_queue_characters 0" in lines

@@ -118,6 +118,13 @@ def test_a_stream_that_stops_sending_is_ended_with_a_reason(serve):
         assert reader.line()["error"]["code"] == "too_slow"
 
 
+def test_lines_that_take_too_long_are_each_told(serve, pipeline):
+    with serve(seconds=0.2) as client:
+        pipeline.may_go.clear()
+        answer = client.stream({"text": "a"}, {"text": "b"})
+        assert [line["error"]["code"] for line in answer.lines] == ["timed_out", "timed_out"]
+
+
 def test_there_are_only_so_many_streams(serve):
     with serve(streams=1) as client:
         with client.open() as connection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from http import HTTPMethod
 from time import monotonic
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -13,6 +14,7 @@ from spansrl.server.metrics import Metrics
 from spansrl.server.problems import CLIENT_GONE, RefusedError
 
 ANY_HOST = "*"
+METHODS = tuple(HTTPMethod)
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 # The page loads its own files and talks to its own server; nothing else, and no inline code or style.
@@ -68,8 +70,10 @@ class Gate:
             problem = RefusedError(500, "internal", "something went wrong in the server; its log says what")
             await problem.to_response()(scope, receive, guarded_send)
         finally:
+            # Clients may make up methods and addresses, but not new lines of the metrics.
             path = scope["path"] if scope["path"] in self.paths else "other"
-            self.metrics.requests.add(1, scope["method"], path, str(status or CLIENT_GONE))
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            self.metrics.requests.add(1, method, path, str(status or CLIENT_GONE))
             self.metrics.seconds.add(monotonic() - began, path)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:

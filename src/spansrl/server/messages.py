@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -111,7 +112,7 @@ class StreamOptions(_Message):
             found["predicate_types"] = query["predicate_types"].split(",")
         if "html" in query:
             found["html"] = {"true": True, "false": False}.get(query["html"], query["html"])
-        with _Refused("the address"):
+        with _refusing("the address"):
             return cls.model_validate(found)
 
 
@@ -120,7 +121,7 @@ Message = TypeVar("Message", bound=BaseModel)
 
 def parse(model: type[Message], body: bytes | bytearray) -> Message:
     """The message that the bytes hold; raises a RefusedError that names what is wrong, and where."""
-    with _Refused("the body"):
+    with _refusing("the body"):
         return model.model_validate_json(body)
 
 
@@ -131,27 +132,21 @@ def check_sizes(items: Sequence[Item], limits: Limits) -> None:
     for place, item in enumerate(items, start=1):
         if item.chars > limits.text_chars:
             raise _too_large(f"item {place} has {item.chars} characters; send at most {limits.text_chars}")
-        if len(item.tokens or ()) > limits.tokens:
-            raise _too_large(
-                f"item {place} has {len(item.tokens or ())} tokens; send at most {limits.tokens}"
-            )
+        if (size := len(item.tokens or ())) > limits.tokens:
+            raise _too_large(f"item {place} has {size} tokens; send at most {limits.tokens}")
 
 
-class _Refused:
+@contextmanager
+def _refusing(what: str) -> Iterator[None]:
     """Turns a ValidationError of its block into a RefusedError."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, ValidationError):
-            found = error.errors(include_url=False, include_input=False, include_context=False)
-            details = [_detail(one) for one in found[:10]]
-            first = ": ".join(filter(None, details[0].values()))
-            message = f"{self.what} is not what it must be: {first}"
-            raise RefusedError(422, "invalid", message, details=details) from None
+    try:
+        yield
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False, include_context=False)
+        details = [_detail(one) for one in found[:10]]
+        first = ": ".join(filter(None, details[0].values()))
+        message = f"{what} is not what it must be: {first}"
+        raise RefusedError(422, "invalid", message, details=details) from None
 
 
 def _detail(error: ErrorDetails) -> dict[str, str]:

@@ -63,8 +63,10 @@ class Inbox:
         async with self._changed:
             await self._changed.wait_for(lambda: self._lines or self.ended)
             taken: list[Line] = []
-            while self._lines and sum(len(line.content) for line in taken) < BATCH_CHARS:
+            room = BATCH_CHARS
+            while self._lines and room > 0:
                 taken.append(self._lines.popleft())
+                room -= len(taken[-1].content)
             self._size -= sum(len(line.content) for line in taken)
             self._changed.notify_all()
             return taken
@@ -143,9 +145,9 @@ class LabelStream:
         try:
             results = await self._service.label(list(jobs.values()), always=True)
         except RefusedError as problem:
-            if len(jobs) == 1:
+            if len(jobs) == 1 or problem.status == 503:
                 return {number: _error_line(number, problem) for number in jobs}
-            # One bad line among many: the others have a right to their answers.
+            # One bad line among many: the others have a right to their answers. (503: all are too late.)
             alone = [await self._label({number: job}) for number, job in jobs.items()]
             return {number: answer for one in alone for number, answer in one.items()}
         return dict(zip(jobs, results, strict=True))
