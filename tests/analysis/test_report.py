@@ -128,6 +128,20 @@ def test_dark_and_print_are_readable(report, browser):
     assert not links_printed
 
 
+def test_a_phone_need_not_scroll_sideways_whatever_the_names(tmp_path, browser):
+    long = "a-name-without-end_" * 20
+    sent = replace(GOLD[0], id=long, tokens=(long, *GOLD[0].tokens[1:]))
+    wrong = replace(SPAN[0], tokens=sent.tokens, props=(replace(SPAN[0].props[0], args=()),))
+    inputs = Inputs([sent], [make_system(long, [sent], [wrong])], settings=Settings(samples=10, min_count=1))
+    write_report(tmp_path, long, {"Gold": long}, build_sections(inputs))
+    size = browser.get_window_size()
+    browser.set_window_size(500, 900)
+    browser.get((tmp_path / "report.html").as_uri())
+    wide = browser.execute_script("return document.documentElement.scrollWidth - window.innerWidth")
+    browser.set_window_size(size["width"], size["height"])
+    assert wide <= 0
+
+
 def test_what_came_with_the_data_is_text_on_the_page(tmp_path, browser):
     sent = replace(GOLD[0], tokens=(EVIL, "start", "'\"", "&amp;", "\x1b[31m"), id=EVIL)
     wrong = replace(SPAN[0], tokens=sent.tokens, props=(replace(SPAN[0].props[0], args=()),))
