@@ -14,7 +14,7 @@ from pathlib import Path
 from spansrl.errors import DataError, FormatError
 from spansrl.formats.conll import conll_lines, read_conll
 from spansrl.formats.detect import conll05_form, format_of_content, format_of_name
-from spansrl.formats.files import STANDARD_STREAM, Line, open_output, read_lines, shown_path
+from spansrl.formats.files import STANDARD_STREAM, Line, OnRead, open_output, read_lines, shown_path
 from spansrl.formats.jsonl import jsonl_lines, read_jsonl, sentence_schema
 from spansrl.formats.layouts import CONLL05_FORMS, FORM_KEY, LAYOUTS, Layout
 from spansrl.formats.losses import Losses
@@ -36,19 +36,24 @@ READABLE = ("jsonl", "conll05", *LAYOUTS)
 WRITABLE = tuple(name for name in READABLE if name != "skel")
 
 
-def read_sentences(path: str | Path, format: str | None = None) -> Iterator[Sentence]:
+def read_sentences(
+    path: str | Path, format: str | None = None, *, on_read: OnRead | None = None
+) -> Iterator[Sentence]:
     """The sentences of a file, one by one; without `format` it is guessed from the name, then the content.
 
-    ``-`` is standard input; .gz and .xz are decompressed. Raises FormatError with file and line.
+    ``-`` is standard input; .gz and .xz are decompressed. Raises FormatError with file and line. `on_read` is
+    told how many bytes were read, whenever there are some more.
     """
     check_readable(format)
-    return _read(path, format)
+    return _read(path, format, on_read)
 
 
-def open_lines(path: str | Path, format: str | None = None) -> tuple[str | None, Iterator[Line]]:
+def open_lines(
+    path: str | Path, format: str | None = None, *, on_read: OnRead | None = None
+) -> tuple[str | None, Iterator[Line]]:
     """The lines of a file and their format (`conll05` resolved to its form); None for an empty file."""
     check_readable(format)
-    rest = read_lines(path)
+    rest = read_lines(path, on_read=on_read)
     head = _first_sentence(rest)
     if not head:
         return None, iter(())
@@ -86,8 +91,8 @@ def write_sentences(
     return losses
 
 
-def _read(path: str | Path, format: str | None) -> Iterator[Sentence]:
-    found, lines = open_lines(path, format)
+def _read(path: str | Path, format: str | None, on_read: OnRead | None) -> Iterator[Sentence]:
+    found, lines = open_lines(path, format, on_read=on_read)
     if found is not None:
         where = shown_path(path)
         yield from read_jsonl(lines, where) if found == "jsonl" else read_conll(lines, LAYOUTS[found], where)

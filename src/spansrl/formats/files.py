@@ -5,6 +5,7 @@ Reading yields lines one by one, so memory does not grow with the file. ``-`` is
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import gzip
@@ -16,15 +17,23 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, BinaryIO, NamedTuple, TextIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TextIO, cast
 
 from spansrl.errors import FormatError
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+    _Stream = io.BufferedReader[Any] | gzip.GzipFile | lzma.LZMAFile
+
 STANDARD_STREAM = "-"
 _MAGIC = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00"}
+_BLOCK = 1 << 16  # bytes of a text that are read at once
 _SPOOL_BYTES = 4 << 20  # standard output is held back in memory up to here, beyond it in a temporary file
+
+OnRead = Callable[[int], None]  # is told how many bytes were read, every time that some were
 
 
 class Line(NamedTuple):
@@ -45,22 +54,51 @@ def plain_name(path: str | Path) -> str:
     return name[: -len(Path(name).suffix)] if Path(name).suffix in _MAGIC else name
 
 
-def read_lines(path: str | Path) -> Iterator[Line]:
+def read_lines(path: str | Path, *, on_read: OnRead | None = None) -> Iterator[Line]:
     """The lines of a UTF-8 file, decompressed if need be; a byte-order mark and CRLF are accepted.
 
-    Raises FormatError for a file that is missing, unreadable, damaged or not UTF-8.
+    Raises FormatError for a file that is missing, unreadable, damaged or not UTF-8. `on_read` is told how
+    many bytes of the file were read, compressed as they are, whenever there are some more.
     """
-    where, number = shown_path(path), 0
+    with _readable(path, on_read) as stream:
+        yield from decoded_lines(stream, shown_path(path))
+
+
+def read_text(path: str | Path, *, on_read: OnRead | None = None) -> Iterator[str]:
+    """A UTF-8 file block by block, as soon as there is one; line ends are kept, a byte-order mark is not.
+
+    Raises what `read_lines` raises.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    seen, line, last = 0, 1, False
+    with _readable(path, on_read) as stream:
+        while not last:
+            raw = stream.read1(_BLOCK)
+            seen, last = seen + len(raw), not raw
+            try:
+                block = decoder.decode(raw, final=last)
+            except UnicodeDecodeError as error:
+                begun = seen - len(error.object)  # which is before `raw` if a character is cut in two
+                message = _not_utf8(error, f"{begun + error.start + 1} of the file")
+                line += error.object.count(b"\n", 0, error.start)
+                raise FormatError(message, path=shown_path(path), line=line) from None
+            line += block.count("\n")
+            if block:
+                yield block
+
+
+@contextlib.contextmanager
+def _readable(path: str | Path, on_read: OnRead | None) -> Iterator[_Stream]:
+    """A file's bytes; what goes wrong while they are read becomes a FormatError."""
+    where = shown_path(path)
     if not str(path):
         raise FormatError("the name is empty; give a file, or - for standard input", path=where)
     try:
-        with _opened(path) as stream:
-            for line in decoded_lines(stream, where):
-                number = line.number
-                yield line
+        with _opened(path, on_read) as stream:
+            yield stream
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         message = f"the compressed data is damaged or cut short ({error}); get the file again"
-        raise FormatError(message, path=where, line=number + 1) from error
+        raise FormatError(message, path=where) from error
     except OSError as error:
         advice = "give a file or a pipe" if str(path) == STANDARD_STREAM else "check the path"
         raise FormatError(f"cannot be read: {error.strerror or error}; {advice}", path=where) from error
@@ -72,12 +110,15 @@ def decoded_lines(raw_lines: Iterable[bytes], where: str) -> Iterator[Line]:
         try:
             text = raw.decode("utf-8")
         except UnicodeDecodeError as error:
-            found = f"byte 0x{raw[error.start]:02x} at place {error.start + 1} is not UTF-8"
-            message = f"{found}; convert the file, e.g. with iconv"
-            raise FormatError(message, path=where, line=number) from None
+            raise FormatError(_not_utf8(error, str(error.start + 1)), path=where, line=number) from None
         if number == 1:
             text = text.removeprefix("\ufeff")
         yield Line(number, text.rstrip("\r\n"))
+
+
+def _not_utf8(error: UnicodeDecodeError, place: str) -> str:
+    byte = error.object[error.start]
+    return f"byte 0x{byte:02x} at place {place} is not UTF-8; convert the file, e.g. with iconv"
 
 
 @contextlib.contextmanager
@@ -179,8 +220,8 @@ def _compressed(stream: BinaryIO, path: str | Path) -> Iterator[BinaryIO]:
 
 
 @contextlib.contextmanager
-def _opened(path: str | Path) -> Iterator[IO[bytes]]:
-    with _raw(path) as raw:
+def _opened(path: str | Path, on_read: OnRead | None) -> Iterator[_Stream]:
+    with _raw(path, on_read) as raw:
         head = raw.peek(8)[:8]
         kind = next((suffix for suffix, magic in _MAGIC.items() if head.startswith(magic)), None)
         named = Path(path).suffix
@@ -190,7 +231,7 @@ def _opened(path: str | Path) -> Iterator[IO[bytes]]:
             )
         if kind == ".gz":
             with gzip.GzipFile(fileobj=raw) as stream:
-                yield cast(IO[bytes], stream)
+                yield stream
         elif kind == ".xz":
             with lzma.open(raw) as unpacked:
                 yield unpacked
@@ -199,16 +240,32 @@ def _opened(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 @contextlib.contextmanager
-def _raw(path: str | Path) -> Iterator[io.BufferedReader[Any]]:
-    if str(path) != STANDARD_STREAM:
-        with Path(path).open("rb") as stream:
-            yield stream
-        return
-    buffered = io.BufferedReader(cast(io.RawIOBase, _binary(sys.stdin)))
-    try:
-        yield buffered
-    finally:
-        buffered.detach()  # standard input is not ours to close
+def _raw(path: str | Path, on_read: OnRead | None) -> Iterator[io.BufferedReader[Any]]:
+    with contextlib.ExitStack() as stack:
+        if str(path) == STANDARD_STREAM:
+            source = _binary(sys.stdin)  # not ours to close
+        else:
+            source = stack.enter_context(Path(path).open("rb"))
+        yield stack.enter_context(io.BufferedReader(_Watched(source, on_read), _BLOCK))
+
+
+class _Watched(io.RawIOBase):
+    """The bytes of another stream as they come: whoever reads a pipe need not wait for a full buffer."""
+
+    def __init__(self, source: BinaryIO, on_read: OnRead | None) -> None:
+        self._source = cast("io.BufferedReader[Any]", source)
+        self._on_read = on_read
+
+    def readable(self) -> bool:
+        """Nothing else can be done with it."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        """Fill the buffer with what there is; 0 is the end."""
+        count = self._source.readinto1(buffer)
+        if self._on_read is not None:
+            self._on_read(count)
+        return count
 
 
 def _binary(stream: TextIO | None) -> BinaryIO:
