@@ -45,7 +45,7 @@ docs: $(DEV)/ready-$(KEY)
 	$(DEV)/bin/python docs/write_cli.py
 
 $(BASE)/ready-$(KEY): WHAT := .
-$(DEV)/ready-$(KEY): WHAT := .[train,serve,dev]
+$(DEV)/ready-$(KEY): WHAT := .[train,serve,spacy,dev]
 $(BASE)/ready-$(KEY) $(DEV)/ready-$(KEY):
 	$(if $(PYTHON),,$(error spansrl needs Python 3.11 or newer; if it is not on the PATH, say make PYTHON=/path/to/python3))
 	@echo "Setting up $(@D), once."
