@@ -178,18 +178,35 @@ def test_answers_are_what_the_openapi_document_says(client, document):
         jsonschema.validate(line, schema(document, "StreamLine"))
 
 
-def test_the_openapi_schema_takes_what_the_server_takes(document):
-    for message in (
+@pytest.mark.parametrize(
+    "message",
+    [
         {"text": "a"},
         {"tokens": ["a"], "predicates": [0]},
-        {"items": [{"text": "a"}], "html": True},
-    ):
-        jsonschema.validate(message, schema(document, "LabelRequest"))
-    for message in (
+        {"items": [{"text": "a"}], "text": None, "html": True},
+    ],
+)
+def test_the_openapi_schema_takes_what_the_server_takes(client, document, message):
+    jsonschema.validate(message, schema(document, "LabelRequest"))
+    assert client.label(**message).status == 200
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"html": True},
         {"texts": "a"},
+        {"text": "a\0"},
         {"tokens": []},
-        {"predicate_types": ["verbs"]},
-        {"items": [{"html": True}]},
-    ):
-        with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(message, schema(document, "LabelRequest"))
+        {"tokens": ["a", ""]},
+        {"text": "a", "tokens": ["a"]},
+        {"text": "a", "items": [{"text": "a"}]},
+        {"tokens": ["a"], "predicates": [0, 0]},
+        {"text": "a", "predicate_types": ["verbs"]},
+        {"items": [{"text": "a", "html": True}]},
+    ],
+)
+def test_the_openapi_schema_refuses_what_the_server_refuses(client, document, message):
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(message, schema(document, "LabelRequest"))
+    assert client.label(**message).status == 422

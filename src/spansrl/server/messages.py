@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic.config import JsonDict
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from spansrl.server.limits import Limits
@@ -21,8 +22,10 @@ def _without_nul(text: str) -> str:
     return text
 
 
-Text = Annotated[str, AfterValidator(_without_nul)]
-Token = Annotated[str, Field(min_length=1), AfterValidator(_without_nul)]
+_NO_NUL = AfterValidator(_without_nul)
+_NO_NUL_SCHEMA = Field(json_schema_extra={"pattern": r"^[^\u0000]*$"})
+Text = Annotated[str, _NO_NUL, _NO_NUL_SCHEMA]
+Token = Annotated[str, Field(min_length=1), _NO_NUL, _NO_NUL_SCHEMA]
 Index = Annotated[int, Field(ge=0)]
 PredicateTypes = Annotated[
     list[PredicateType],
@@ -36,6 +39,20 @@ Html = Annotated[
 ]
 
 
+def _one_of(*choices: str) -> JsonDict:
+    """JSON schema: one of the fields is there, and the others are not."""
+    absent: JsonDict = {"type": "null"}
+    return {
+        "oneOf": [
+            {
+                "required": [choice],
+                "properties": {name: {"not": absent} if name == choice else absent for name in choices},
+            }
+            for choice in choices
+        ]
+    }
+
+
 class _Message(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -43,11 +60,19 @@ class _Message(BaseModel):
 class Item(_Message):
     """One thing to label: a text, or one sentence as tokens, with its predicates if they are known."""
 
+    model_config = ConfigDict(json_schema_extra=_one_of("text", "tokens"))
+
     id: Annotated[Text, Field(max_length=200, description="Comes back with the result.")] | None = None
     text: Annotated[Text, Field(description="Plain text of any number of sentences.")] | None = None
     tokens: Annotated[list[Token], Field(min_length=1, description="One sentence.")] | None = None
     predicates: (
-        Annotated[list[Index], Field(description="The places of the predicates among 'tokens', from 0.")]
+        Annotated[
+            list[Index],
+            Field(
+                description="The places of the predicates among 'tokens', from 0.",
+                json_schema_extra={"uniqueItems": True},
+            ),
+        ]
         | None
     ) = None
 
@@ -76,6 +101,8 @@ class Item(_Message):
 
 class LabelRequest(Item):
     """One item, or many in 'items', and how to label them."""
+
+    model_config = ConfigDict(json_schema_extra=_one_of("text", "tokens", "items"))
 
     items: Annotated[list[Item], Field(min_length=1, description="Many, instead of one.")] | None = None
     predicate_types: PredicateTypes | None = None
