@@ -202,6 +202,24 @@ def test_a_full_queue_is_429_with_a_time_to_come_back(serve, pipeline):
         assert client.label(text="z" * 20).status == 200
 
 
+def test_under_much_too_much_load_every_answer_is_200_or_429(serve, pipeline):
+    with serve(queue_chars=100) as client:
+        pipeline.may_go.clear()
+        asked = [in_background(client.label, text="a" * 20) for _ in range(50)]
+        wait_until(lambda: requests_with(client, 429) >= 40)
+        pipeline.may_go.set()
+        answers = [result() for result in asked]
+        assert {answer.status for answer in answers} == {200, 429}
+        assert all("retry-after" in answer.headers for answer in answers if answer.status == 429)
+        assert client.label(text="a" * 20).status == 200
+
+
+def requests_with(client, status: int) -> int:
+    start = f'spansrl_requests_total{{method="POST",path="/v1/label",status="{status}"}}'
+    lines = client.get("/metrics").body.decode().splitlines()
+    return sum(int(line.split()[-1]) for line in lines if line.startswith(start))
+
+
 def test_a_request_larger_than_the_queue_is_taken_when_nothing_waits(serve):
     with serve(queue_chars=10) as client:
         assert client.label(text="a" * 50).status == 200
