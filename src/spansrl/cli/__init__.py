@@ -5,24 +5,31 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import warnings
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from spansrl import __version__
-from spansrl.errors import SpansrlError
+from spansrl.errors import SpansrlError, SpansrlWarning
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # command -> one line of help; the module spansrl.cli.<command> holds a click command named `command`.
 COMMANDS = {
+    "label": "Label text: who did what to whom, where and when.",
+    "serve": "Serve a page and an HTTP interface that label text.",
+    "info": "Show the card of a model.",
+    "frames": "Register PropBank's frames: what senses and their roles mean.",
     "data": "Build a corpus: EWT (free), CoNLL-2005, CoNLL-2012.",
     "convert": "Convert between JSON lines and the CoNLL formats.",
     "evaluate": "Score predictions as the official scorer does.",
     "appraise": "Score a model for text on a gold corpus, as its card does.",
-    "analyze": "Analyse predictions as the paper does: tables, pictures, one report.",
+    "analyze": "Analyse predictions as the paper does: tables and pictures.",
     "train": "Train a model from a config.",
-    "label": "Label the predicates of a file with a trained model.",
-    "frames": "Register PropBank's frames: what senses and their roles mean.",
     "ensemble": "Combine trained span models.",
-    "serve": "Serve a page and an HTTP interface that label text.",
+    "export": "Write a trained model for ONNX Runtime, without torch.",
 }
 
 
@@ -40,6 +47,15 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"spansrl.cli.{cmd_name}")
         command: click.Command = module.command
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """What the shell offers, without importing the commands."""
+        from click.shell_completion import CompletionItem
+
+        named = [
+            CompletionItem(name, help=COMMANDS[name]) for name in COMMANDS if name.startswith(incomplete)
+        ]
+        return named + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
@@ -63,7 +79,10 @@ def main() -> None:
     """
     try:
         # Not standalone: click would turn Ctrl-C and end of file alike into "Aborted!" and exit code 1.
-        code = cli.main(prog_name="spansrl", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", SpansrlWarning)
+            warnings.showwarning = _show_warning
+            code = cli.main(prog_name="spansrl", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         code = error.exit_code
@@ -80,6 +99,21 @@ def main() -> None:
         code = 130
     _let_go_of_stdout()
     sys.exit(code or 0)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Our own warnings in one line; others as Python shows them."""
+    if issubclass(category, SpansrlWarning):
+        click.echo(f"spansrl: warning: {message}", err=True)
+    else:
+        click.echo(warnings.formatwarning(message, category, filename, lineno, line), err=True, nl=False)
 
 
 def _let_go_of_stdout() -> None:

@@ -1,94 +1,195 @@
-"""`spansrl label`: arguments of given predicates, by any trained model."""
+"""`spansrl label`: predicates, senses and arguments of any text, by the model in the package or another."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from spansrl.cli.torch_extra import device_option, threads_option
-from spansrl.formats import READABLE, WRITABLE, read_sentences, write_sentences
-from spansrl.structures import Sentence
+from spansrl.cli.label_input import INPUTS, TEXT, TOKENS, Source, source_of
+from spansrl.cli.label_output import OUTPUTS, write_labelled
+from spansrl.cli.label_predicates import Predicates, complete_predicates, parse_predicates
+from spansrl.cli.torch_extra import device_option
+from spansrl.errors import ConfigError
+from spansrl.formats.files import STANDARD_STREAM, OnRead
+from spansrl.structures import PREDICATE_TYPES, Sentence
 
 if TYPE_CHECKING:
-    from spansrl.labeler import Labeler
+    from spansrl.cli.label_model import Label
+    from spansrl.decode import Method
 
 EXAMPLES = """
 \b
 Examples:
-  spansrl label --model runs/span-1 --predicates given data/ewt/test.jsonl > predicted.jsonl
-  spansrl label --model runs/moe --predicates given --output conll05-props test.jsonl -o test.props
+  spansrl label "She kept a cat in the garden until Tuesday."
+  spansrl label letters.txt > letters.jsonl
+  spansrl label letters.txt -o letters.html
+  spansrl label --predicates verbs,nouns --output table letters.txt
+  spansrl label --input tokens --predicates 1 "She kept a cat ."
+  curl -s https://example.org/news.txt | spansrl label | head -1
+\b
+With gold predicates, and with a model of your own:
+  spansrl label --predicates given data/ewt/test.jsonl -o predicted.jsonl
+  spansrl label --model runs/span-1 data/ewt/test.jsonl --output conll05-props -o test.props
   spansrl evaluate data/ewt/test.jsonl predicted.jsonl
 """
 
+_LARGEST_GROUP = 1024  # sentences that are labelled together, once it is clear that there are many
+
 
 @click.command(epilog=EXAMPLES)
-@click.argument("files", nargs=-1, required=True)
-@click.option("--model", required=True, type=click.Path(path_type=Path), help="Model directory.")
+@click.argument(
+    "inputs", nargs=-1, metavar="[TEXT | FILE]...", type=click.Path(readable=False, allow_dash=True)
+)
+@click.option(
+    "--input",
+    "input_format",
+    type=click.Choice(INPUTS),
+    help="tokens: one sentence a line, blanks between tokens.  [default: by the name, else text]",
+)
+@click.option(
+    "--output",
+    "output_format",
+    type=click.Choice(OUTPUTS),
+    help="table: tab-separated rows.  [default: by the name; pretty on a terminal, else jsonl]",
+)
+@click.option(
+    "-o",
+    "--out",
+    default=STANDARD_STREAM,
+    type=click.Path(readable=False, allow_dash=True),
+    help="Where to write; - is standard output.  [default: -]",
+)
 @click.option(
     "--predicates",
-    type=click.Choice(["given"]),
-    default="given",
-    show_default=True,
-    help="given: those of the input.",
+    callback=parse_predicates,
+    shell_complete=complete_predicates,
+    metavar="LIST",
+    help="Types (verbs,nouns,adjectives,auxiliaries), tokens (0,3), or given.  [default: all types]",
 )
-@click.option(
-    "--input", "input_format", type=click.Choice(READABLE), help="Format of the input.  [default: guessed]"
-)
-@click.option(
-    "--output", "output_format", type=click.Choice(WRITABLE), help="Format of the output.  [default: jsonl]"
-)
-@click.option("-o", "--out", default="-", help="Where to write; - is standard output.  [default: -]")
+@click.option("--model", type=click.Path(path_type=Path), help="Model directory.  [default: the shipped one]")
+@click.option("--threads", type=click.IntRange(min=1), help="Threads to label with.  [default: all cores]")
 @click.option(
     "--decoder",
     type=click.Choice(["greedy", "argmax", "exact"]),
     help="Span models only.  [default: the model's]",
 )
-@threads_option
+@click.option("--no-frames", is_flag=True, help="Do not use the frames that `spansrl frames` registered.")
+@click.option("--frame-roles", is_flag=True, help="Keep to the core roles that a sense has in these frames.")
 @device_option
 @click.option(
     "--precomputed", type=click.Path(path_type=Path), help="HDF5 file with ELMo vectors of this very input."
 )
+@click.pass_context
 def command(
-    files: tuple[str, ...],
-    model: Path,
-    predicates: str,
+    ctx: click.Context,
+    inputs: tuple[str, ...],
     input_format: str | None,
     output_format: str | None,
     out: str,
-    decoder: str | None,
+    predicates: Predicates | None,
+    model: Path | None,
     threads: int | None,
+    decoder: Method | None,
+    no_frames: bool,
+    frame_roles: bool,
     device: str,
     precomputed: Path | None,
 ) -> None:
-    """Label the predicates of FILES (- is standard input) with a trained model.
+    """Label text: who did what to whom, where and when.
 
-    Only the predicates' places are taken from the input; its senses and arguments are dropped, never copied.
+    An argument is a file if there is one of that name, and else the text itself; - is standard input, which
+    is also read if there is no argument. Files of sentences (.jsonl, .props, .conll12, …; see spansrl
+    convert) are known by their names, or by --input. Labels that they hold are not looked at and not copied;
+    with --predicates given, the places of their predicates are taken.
+
+    Input is read and written as a stream: answers come before a long input ends, and memory does not grow
+    with it. In the output `text` is the sentence as it stands in the input, `offsets` are the tokens' places
+    in it, and `char_start` is its own place in its file.
     """
-    from spansrl.cli.torch_extra import require_torch, use_device
+    if not inputs and sys.stdin is not None and sys.stdin.isatty():
+        click.echo(ctx.get_help(), err=True)
+        ctx.exit(2)
+    from spansrl.cli.label_model import finds_predicates, labelling, load_pipeline, with_precomputed
+    from spansrl.loading import shipped_model
 
-    require_torch("labelling with a trained model directory")
-    import torch
-
-    from spansrl.ensembles import load_labeler
-
-    if threads:
-        torch.set_num_threads(threads)
-    labeler = load_labeler(model, method=decoder, device=use_device(device))  # type: ignore[arg-type]
-    sentences: Iterator[Sentence] = (sent for file in files for sent in read_sentences(file, input_format))
-    if precomputed is not None:
-        sentences = with_precomputed(labeler, precomputed, sentences)
-    losses = write_sentences(out, labeler.label(sentences), output_format, stream=True)
+    directory = shipped_model() if model is None else model
+    finds = finds_predicates(directory)
+    sources = _sources(inputs or (STANDARD_STREAM,), input_format, finds=finds)
+    chosen = _chosen_predicates(predicates, sources, directory, finds=finds)
+    pipeline = load_pipeline(
+        directory,
+        threads=threads,
+        method=decoder,
+        frames=not no_frames,
+        rule_out_roles=frame_roles,
+        device=device,
+    )
+    label = labelling(pipeline, chosen, finds=finds)
+    with _progress(sources) as on_read:
+        sentences: Iterator[Sentence] = (sent for source in sources for sent in source.sentences(on_read))
+        if precomputed is not None:
+            sentences = with_precomputed(pipeline, precomputed, sentences)
+        losses = write_labelled(out, in_growing_groups(label, sentences), output_format, pipeline.frames)
     if losses:
         click.echo(f"spansrl: {losses}", err=True)
 
 
-def with_precomputed(labeler: Labeler, path: Path, sentences: Iterator[Sentence]) -> Iterator[Sentence]:
-    """The sentences, after the labeler has been shown their vectors."""
-    from spansrl.ensembles import remember_precomputed
+def _sources(inputs: Sequence[str], format: str | None, *, finds: bool) -> list[Source]:
+    """What is to be read; a model that finds no predicates wants files that have them."""
+    if format is None and not finds:
+        return [Source(None, argument) for argument in inputs]
+    sources = [source_of(argument, format) for argument in inputs]
+    for source in sources:
+        if source.looks_like_a_file:
+            click.echo(f"spansrl: warning: there is no file '{source.text}'; labelled as text", err=True)
+    return sources
 
-    kept = list(sentences)
-    remember_precomputed(labeler, path, kept)
-    return iter(kept)
+
+def _chosen_predicates(
+    predicates: Predicates | None, sources: Sequence[Source], directory: Path, *, finds: bool
+) -> Predicates:
+    """The predicates that were asked for, or all that the model can label, if that makes sense."""
+    chosen = predicates or (PREDICATE_TYPES if finds else "given")
+    given_by_input = all(source.format not in (TEXT, TOKENS) for source in sources)
+    if chosen == "given" and (finds or predicates) and not given_by_input:
+        raise click.UsageError(
+            "--predicates given needs a file that has predicates: --input jsonl, conll05, …"
+        )
+    if not finds and (set(chosen) & set(PREDICATE_TYPES) or (chosen == "given" and not given_by_input)):
+        advice = "give a file that has them, or their places with --predicates 1,4"
+        raise ConfigError(f"{directory}: this model does not find predicates; {advice}")
+    return chosen
+
+
+def in_growing_groups(label: Label, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """The sentences, labelled in groups: small ones first, so that the first answers come soon."""
+    stream, size = iter(sentences), 1
+    while group := list(islice(stream, size)):
+        yield from label(group)
+        size = min(2 * size, _LARGEST_GROUP)
+
+
+@contextmanager
+def _progress(sources: Sequence[Source]) -> Iterator[OnRead]:
+    """A bar that shows how much of the files has been read, if they are files and somebody looks."""
+    sizes = [source.size for source in sources if source.path is not None]
+    if not sizes or None in sizes or not sys.stderr.isatty() or sys.stdout.isatty():
+        yield lambda count: None
+        return
+    from spansrl.cli.progress import progress_bar
+
+    total, done = sum(size or 0 for size in sizes), 0
+    with progress_bar() as report:
+
+        def on_read(count: int) -> None:
+            nonlocal done
+            done += count
+            report("labelling", done, total)
+
+        yield on_read

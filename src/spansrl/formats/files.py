@@ -24,8 +24,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TextIO, cast
 from spansrl.errors import FormatError
 
 if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
-
     _Stream = io.BufferedReader[Any] | gzip.GzipFile | lzma.LZMAFile
 
 STANDARD_STREAM = "-"
@@ -260,7 +258,7 @@ class _Watched(io.RawIOBase):
         """Nothing else can be done with it."""
         return True
 
-    def readinto(self, buffer: WriteableBuffer, /) -> int:
+    def readinto(self, buffer: Any, /) -> int:
         """Fill the buffer with what there is; 0 is the end."""
         count = self._source.readinto1(buffer)
         if self._on_read is not None:

@@ -1,0 +1,104 @@
+"""`spansrl export`: a trained model for ONNX Runtime, checked against torch before it appears."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from spansrl.errors import ConfigError, ModelError
+from spansrl.formats import read_sentences
+from spansrl.structures import Proposition, Sentence
+
+EXAMPLES = """
+\b
+Examples:
+  spansrl export runs/span-1 --out models/span-1
+  spansrl export runs/text-1 --out models/text --half --check data/ewt/dev.jsonl
+  spansrl label --model models/text "She kept a cat."
+"""
+CHECKED = 500  # sentences of --check that both must label alike
+
+# Sentences of our own for those who have no others at hand: predicates have a star, lengths differ.
+SAMPLE = """
+Stop* !
+It rained* .
+She kept* a cat in the garden until Tuesday .
+The committee 's decision* to sell* the house , which Jack built* , surprised* nobody who knew* him .
+In June , after a long winter , he gave* her the book that she had* wanted* , and left* .
+`` Do* n't go* there , '' said* the old man at the door ; nobody listened* , as nobody ever did* .
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("model", metavar="MODEL_DIR", type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Directory to make.")
+@click.option("--half", is_flag=True, help="Store weights in half precision: half the size, rounded.")
+@click.option(
+    "--check",
+    type=click.Path(path_type=Path),
+    help=f"File whose first {CHECKED} sentences are labelled by both.  [default: a few sentences of ours]",
+)
+def command(model: Path, out: Path, half: bool, check: Path | None) -> None:
+    """Write a trained model for ONNX Runtime, which needs no torch.
+
+    MODEL_DIR holds a single model of spans or of tags (no ensemble, none over ELMo). The exported one must
+    give the scores of torch to 1e-4 and the same labels; then the directory --out appears, with a manifest of
+    its files. With --half it is compared with the model whose weights are rounded alike.
+    """
+    from spansrl.cli.torch_extra import require_torch
+
+    require_torch("spansrl export")
+    from spansrl.export import MAX_DIFFERENCE, compare, export_model
+    from spansrl.model_directory import write_manifest
+    from spansrl.runtime import OnnxModel
+
+    sentences = sample() if check is None else list(islice(read_sentences(check), CHECKED))
+    if not any(sent.props for sent in sentences):
+        raise ConfigError(f"{check}: no predicates in its first {CHECKED} sentences; check with other ones")
+    with appearing(out) as partial:
+        network = export_model(model, partial, half=half)
+        found = compare(network, OnnxModel.load(partial), sentences)
+        if found.scores > MAX_DIFFERENCE or found.other_labels:
+            raise ModelError(
+                f"{model}: not exported, for ONNX Runtime differs from torch: scores by {found.scores:.1e}, "
+                f"arguments of {found.other_labels} of {found.propositions} predicates"
+            )
+        write_manifest(partial)
+        size = sum(path.stat().st_size for path in partial.rglob("*") if path.is_file())
+    click.echo(
+        f"{out}: {size / 1e6:.1f} MB; same labels as torch for {found.propositions:,} predicates, "
+        f"scores differ by {found.scores:.0e} at most",
+        err=True,
+    )
+
+
+def sample() -> list[Sentence]:
+    """Our own sentences with their predicates."""
+    rows = [line.split() for line in SAMPLE.strip().splitlines()]
+    return [
+        Sentence(
+            tuple(word.removesuffix("*") for word in row),
+            tuple(Proposition(k) for k, word in enumerate(row) if word.endswith("*")),
+        )
+        for row in rows
+    ]
+
+
+@contextmanager
+def appearing(out: Path) -> Iterator[Path]:
+    """A directory to fill that is renamed to `out` when all went well, and removed when not."""
+    if out.exists():
+        raise ConfigError(f"{out}: is there already; choose another --out, or remove it first")
+    partial = out.absolute().with_name(f".{out.name}.{secrets.token_hex(4)}.tmp")
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+        partial.rename(out)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)

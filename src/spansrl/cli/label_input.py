@@ -1,0 +1,93 @@
+"""What `spansrl label` reads: text, tokens, or sentences in a file format, from arguments, files or a pipe.
+
+Everything is read as a stream. Text is cut where nothing before the cut can matter to what follows, so that
+memory stays bounded and sentences come out as they would of the whole text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from spansrl.formats import READABLE, read_lines, read_sentences
+from spansrl.formats.detect import format_of_name
+from spansrl.formats.files import STANDARD_STREAM, OnRead, read_text
+from spansrl.structures import Sentence
+
+TEXT, TOKENS = "text", "tokens"
+INPUTS = (TEXT, TOKENS, *READABLE)
+
+_BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
+_LONGEST = 1 << 18  # characters without a blank line that are kept together
+_FILE_NAME = re.compile(r"\S*[\\/]\S+|\S+\.\w{2,5}")
+
+
+class Source(NamedTuple):
+    """One thing to read: a file, or a text that was given as it is."""
+
+    format: str | None  # None: to be guessed from the file
+    path: str | None = None
+    text: str = ""
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of the file, where it is a file that has some."""
+        return os.path.getsize(self.path) if self.path is not None and os.path.isfile(self.path) else None
+
+    @property
+    def looks_like_a_file(self) -> bool:
+        """Whether a text may have been meant as the name of a file."""
+        return self.path is None and _FILE_NAME.fullmatch(self.text) is not None
+
+    def sentences(self, on_read: OnRead) -> Iterator[Sentence]:
+        """The sentences, read when they are asked for."""
+        if self.format not in (TEXT, TOKENS):
+            return read_sentences(self.path or "", self.format, on_read=on_read)
+        if self.format == TOKENS:
+            lines = self.text.splitlines() if self.path is None else _lines(self.path, on_read)
+            return (Sentence(tuple(line.split())) for line in lines if line.strip())
+        return text_sentences([self.text] if self.path is None else read_text(self.path, on_read=on_read))
+
+
+def source_of(argument: str, format: str | None) -> Source:
+    """What an argument stands for; without a format, text unless it is named like a file of sentences."""
+    if argument == STANDARD_STREAM:
+        return Source(format or TEXT, argument)
+    if format is None and _FILE_NAME.fullmatch(argument):
+        format = format_of_name(argument, loosely=True)
+    if format not in (None, TEXT, TOKENS) or os.path.exists(argument):
+        return Source(format or TEXT, argument)
+    return Source(format or TEXT, text=argument)
+
+
+def text_sentences(blocks: Iterable[str]) -> Iterator[Sentence]:
+    """The sentences of a text that comes in blocks; `char_start` counts from its beginning."""
+    from spansrl.pipeline import sentences_of
+
+    rest, start = "", 0
+    for block in blocks:
+        rest += block
+        if cut := _safe_cut(rest):
+            yield from sentences_of(rest[:cut], char_start=start)
+            rest, start = rest[cut:], start + cut
+    yield from sentences_of(rest, char_start=start)
+
+
+def _safe_cut(text: str) -> int:
+    """Where text that may go on can be cut: after its last blank line, or before the last sentence of many.
+
+    0 if nowhere yet.
+    """
+    from spansrl.tokenize import iter_sentences
+
+    ends = [match.end() for match in _BLANK_LINE.finditer(text)]
+    if ends or len(text) <= _LONGEST:
+        return ends[-1] if ends else 0
+    last = max((sent.start for sent in iter_sentences(text)), default=0)
+    return last or len(text)
+
+
+def _lines(path: str, on_read: OnRead) -> Iterator[str]:
+    return (line.text for line in read_lines(path, on_read=on_read))

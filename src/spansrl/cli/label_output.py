@@ -1,0 +1,110 @@
+"""What `spansrl label` writes: a drawing for people, rows for data frames, pages, or any file format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spansrl.errors import DataError
+from spansrl.formats import WRITABLE, Losses, open_output, write_sentences
+from spansrl.formats.files import STANDARD_STREAM, plain_name
+from spansrl.structures import Proposition, Sentence
+
+if TYPE_CHECKING:
+    from spansrl.frames import FrameIndex
+
+PRETTY = "pretty"
+OUTPUTS = (PRETTY, "table", "html", "svg", *WRITABLE)
+
+_SUFFIXES = {".html": "html", ".svg": "svg", ".tsv": "table", ".txt": PRETTY}
+
+Pieces = Iterator[str]
+
+
+def write_labelled(
+    path: str, sentences: Iterable[Sentence], format: str | None, frames: FrameIndex | None
+) -> Losses | None:
+    """Write sentences as they come, and return what the format could not hold.
+
+    Without a format the file's name decides; standard output gets a drawing if it is a terminal, else JSON
+    lines. Files appear whole or not at all.
+    """
+    format = format or _format_of(path)
+    if format not in _WRITERS:
+        return write_sentences(path, sentences, format, stream=True)
+    encoding = sys.stdout.encoding if path == STANDARD_STREAM and format == PRETTY else "utf-8"
+    with open_output(path, stream=True) as output:
+        for piece in _WRITERS[format](sentences, path, frames):
+            output.write(piece.encode(encoding))
+            output.flush()
+    return None
+
+
+def _format_of(path: str) -> str | None:
+    if path == STANDARD_STREAM:
+        return PRETTY if sys.stdout is not None and sys.stdout.isatty() else "jsonl"
+    return _SUFFIXES.get(Path(plain_name(path)).suffix)
+
+
+def _drawn(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Pieces:
+    """Brackets below the words, in colour on a terminal that has not asked for none."""
+    from spansrl.pictures import sentence_text
+
+    screen = path == STANDARD_STREAM
+    width = shutil.get_terminal_size().columns if screen else 80
+    colour = screen and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    encoding = sys.stdout.encoding if screen else "utf-8"
+    for number, sent in enumerate(sentences):
+        drawing = sentence_text(sent, width=width, colour=colour, encoding=encoding)
+        yield f"{drawing}\n" if number == 0 else f"\n{drawing}\n"
+
+
+def _rows(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Pieces:
+    """Tab-separated values with a header: what `rows` gives, one row an argument."""
+    columns = list(Sentence(("",), (Proposition(0),)).rows()[0])
+    buffer = io.StringIO()
+    table = csv.DictWriter(buffer, columns, dialect="excel-tab", lineterminator="\n")
+    table.writeheader()
+    for number, sent in enumerate(sentences):
+        table.writerows(sent.rows(number=number))
+        yield buffer.getvalue().encode("utf-8", "replace").decode()
+        buffer.seek(0)
+        buffer.truncate()
+    yield buffer.getvalue()  # the header, if there was no sentence
+
+
+def _page(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Pieces:
+    """One HTML page, without holding all of it."""
+    from spansrl.pictures import document_html, sentence_html
+
+    head, foot = document_html([]).split("</body>")
+    yield head
+    for sent in sentences:
+        yield sentence_html(sent, frames=frames) + "\n"
+    yield f"</body>{foot}"
+
+
+def _image(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Pieces:
+    """One SVG image, of one sentence."""
+    from spansrl.pictures import sentence_svg
+
+    found = list(islice(sentences, 2))
+    if len(found) != 1:
+        how_many = "more than one sentence" if found else "no sentence"
+        raise DataError(f"an SVG image shows one sentence, and there is {how_many}; use --output html")
+    yield sentence_svg(found[0], frames=frames)
+
+
+_WRITERS: dict[str, Callable[[Iterable[Sentence], str, FrameIndex | None], Pieces]] = {
+    PRETTY: _drawn,
+    "table": _rows,
+    "html": _page,
+    "svg": _image,
+}
