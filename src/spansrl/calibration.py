@@ -51,12 +51,15 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The curves of a model, and how sure it must be of a predicate to say so."""
+    """The curves of a model, and how sure it must be of predicates and arguments to say so."""
 
     arguments: Curve = field(default_factory=Curve)
     predicates: Curve = field(default_factory=Curve)
     senses: Curve = field(default_factory=Curve)
     threshold: float = 0.5  # of the model's own probability that a token is a predicate
+    handicap: float = (
+        0.0  # taken off the score of Null: above 0, arguments are found that were not quite likely
+    )
 
     def to_dict(self) -> dict[str, Any]:
         """The calibration as JSON."""
@@ -68,9 +71,9 @@ class Calibration:
         names = {item.name for item in fields(cls)}
         if not isinstance(data, dict) or set(data) != names:
             raise _refused(f"expected an object with {', '.join(sorted(names))}")
-        threshold = _number(data["threshold"], "threshold")
-        curves = {name: _curve(data[name], name) for name in names - {"threshold"}}
-        return cls(threshold=threshold, **curves)
+        numbers = {name: _number(data[name], name) for name in ("threshold", "handicap")}
+        curves = {name: _curve(data[name], name) for name in ("arguments", "predicates", "senses")}
+        return cls(**curves, **numbers)
 
 
 def calibration_error(prob: npt.ArrayLike, right: npt.ArrayLike, *, bins: int = 15) -> float:

@@ -14,7 +14,8 @@ import warnings
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from operator import index
+from typing import Literal, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,7 @@ Predicates = Collection[str] | Collection[int] | Literal["given"]
 
 BATCH_TOKENS = 2048  # sentences × tokens that the encoder reads at once
 HEAD_TOKENS = 4096  # predicates × tokens that are scored at once
+_USUAL_LENGTH = 5  # characters of a token
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +44,37 @@ class _Wanted:
     """Which predicates are to be labelled."""
 
     types: frozenset[str] = frozenset()
+    given: bool = False  # by the sentences, or in all of them at the same places
     places: tuple[int, ...] | None = None
-    given: bool = False
 
     @classmethod
     def of(cls, predicates: Predicates) -> _Wanted:
-        if predicates == "given":
+        if isinstance(predicates, str) and predicates == "given":
             return cls(given=True)
-        if isinstance(predicates, str):
+        if isinstance(predicates, str) or not isinstance(predicates, Iterable):
             raise ConfigError(f"predicates is {predicates!r}; give a list of types, of indices, or 'given'")
         items = list(predicates)
-        places = [item for item in items if isinstance(item, int) and not isinstance(item, bool)]
+        places = [
+            index(item) for item in items if isinstance(item, SupportsIndex) and not isinstance(item, bool)
+        ]
         if items and len(places) == len(items):
-            return cls(places=tuple(sorted(set(places))))
+            return cls(given=True, places=tuple(sorted(set(places))))
         if unknown := [item for item in items if item not in PREDICATE_TYPES]:
             types = ", ".join(PREDICATE_TYPES)
             raise ConfigError(f"{unknown[0]!r} is no type of predicate; there are {types}")
         return cls(types=frozenset(map(str, items)))
+
+    def in_sentence(self, sent: Sentence) -> tuple[Proposition, ...]:
+        """The predicates that are given in a sentence, and nothing else of what it says of them."""
+        if not self.given or not sent.tokens:
+            return ()
+        places = [prop.pred for prop in sent.props] if self.places is None else self.places
+        if outside := [place for place in places if not 0 <= place < len(sent)]:
+            words = " ".join(sent.tokens)[:40]
+            raise DataError(
+                f"no token {outside[0]} in the sentence {words!r}, which has {len(sent)}; count from 0"
+            )
+        return tuple(map(Proposition, places))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,22 +104,22 @@ class Pipeline:
 
     def pipe(self, texts: Iterable[str], *, predicates: Predicates = PREDICATE_TYPES) -> Iterator[Document]:
         """Many texts, labelled together: a Document for each, in order."""
-        waiting: deque[tuple[str, int]] = deque()  # texts under way, with their number of sentences
+        if isinstance(texts, str):
+            raise ConfigError("pipe takes many texts, and found one; call the pipeline itself with it")
+        under_way: deque[tuple[str, int]] = deque()  # texts with their number of sentences
 
         def stream() -> Iterator[Sentence]:
             for text in texts:
-                sentences = list(sentences_of(text))
-                waiting.append((text, len(sentences)))
+                # A text without sentences takes its turn too, or else any number of them could pile up.
+                sentences = list(sentences_of(text)) or [Sentence(())]
+                under_way.append((text, len(sentences)))
                 yield from sentences
 
-        done: list[Sentence] = []
-        for sent in self.label(stream(), predicates=predicates):
-            yield from _empty_documents(waiting)
-            done.append(sent)
-            if len(done) == waiting[0][1]:
-                yield Document(waiting.popleft()[0], tuple(done))
-                done = []
-        yield from _empty_documents(waiting)
+        labelled = self.label(stream(), predicates=predicates)
+        for first in labelled:
+            text, count = under_way.popleft()
+            rest = [next(labelled) for _ in range(count - 1)]
+            yield Document(text, (first, *rest) if first.tokens else ())
 
     def label(
         self, sentences: Iterable[Sentence], *, predicates: Predicates = PREDICATE_TYPES
@@ -114,33 +130,31 @@ class Pipeline:
         are labelled in pieces, with a warning.
         """
         wanted = _Wanted.of(predicates)
-        pieces: deque[int] = deque()
+        under_way: deque[tuple[Sentence, int]] = deque()  # sentences with their number of pieces
 
         def stream() -> Iterator[Sentence]:
             for sent in sentences:
-                parts = _parts(sent)
-                pieces.append(len(parts))
-                yield from parts
+                bare = replace(sent, props=wanted.in_sentence(sent))
+                pieces = _pieces(bare)
+                under_way.append((bare, len(pieces)))
+                yield from pieces
 
         labelled = in_batches(
-            lambda batch: self._label_batch(batch, wanted), stream(), max_tokens=BATCH_TOKENS
+            lambda batch: self._label_batch(batch, wanted), stream(), rows=_rows, max_tokens=BATCH_TOKENS
         )
-        for sent in labelled:
-            rest = [next(labelled) for _ in range(pieces.popleft() - 1)]
-            yield _joined([sent, *rest]) if rest else sent
+        for first in labelled:
+            sent, count = under_way.popleft()
+            rest = [next(labelled) for _ in range(count - 1)]
+            yield _joined(sent, [first, *rest], wanted) if rest else first
 
     def _label_batch(self, batch: Sequence[Sentence], wanted: _Wanted) -> list[Sentence]:
-        rows = [k for k, sent in enumerate(batch) if sent.tokens]
-        out = [replace(sent, props=()) for sent in batch]
-        if not rows:
-            return out
-        chosen = [batch[k] for k in rows]
+        chosen = [sent for sent in batch if sent.tokens]
+        if not chosen:
+            return list(batch)
         encoding = self.model.encode([sent.tokens for sent in chosen])
         found = self._find(chosen, encoding, wanted)
-        props = self._propositions(chosen, encoding, found)
-        for k, own in zip(rows, props, strict=True):
-            out[k] = replace(batch[k], props=tuple(own))
-        return out
+        props = iter(self._propositions(chosen, encoding, found))
+        return [replace(sent, props=tuple(next(props))) if sent.tokens else sent for sent in batch]
 
     def _find(self, batch: Sequence[Sentence], encoding: Encoding, wanted: _Wanted) -> list[list[_Found]]:
         """The predicates of each sentence, in the order of their tokens unless they were given."""
@@ -150,9 +164,6 @@ class Pipeline:
                 [_Found(prop.pred, _best_type(chances, s, prop.pred)) for prop in sent.props]
                 for s, sent in enumerate(batch)
             ]
-        if wanted.places is not None:
-            _check_places(batch, wanted.places)
-            return [[_Found(p, _best_type(chances, s, p)) for p in wanted.places] for s in range(len(batch))]
         if chances is None:
             raise ConfigError("this model does not find predicates; give them, with predicates='given'")
         return self._found_by_model(chances, encoding.lengths, wanted.types)
@@ -216,6 +227,9 @@ class Pipeline:
         arguments = scores.arguments
         if self.rule_out_roles and self.frames is not None and isinstance(arguments, SpanScores):
             rule_out(arguments, self.model.roles, [prop.sense for prop in props], self.frames)
+        if self.calibration.handicap and isinstance(arguments, SpanScores):
+            # Null is the span of the predicate alone; nothing else that may be chosen begins there.
+            arguments.start[np.arange(len(arguments.pred)), arguments.pred] -= self.calibration.handicap
         decoded = decode_scores(arguments, self.model.roles, method=self.method, order=self.order)
         for (s, _), prop, args in zip(part, props, decoded, strict=True):
             known = tuple(self._argument(prop, arg) for arg in args)
@@ -231,6 +245,8 @@ class Pipeline:
 
 def sentences_of(text: str, *, char_start: int = 0) -> Iterator[Sentence]:
     """The sentences of a text, cut into tokens; `char_start` is where the text begins in something larger."""
+    if not isinstance(text, str):
+        raise DataError(f"a text must be a string, found {type(text).__name__}")
     cut = False
     for part in iter_sentences(text):
         cut = cut or part.cut
@@ -259,15 +275,6 @@ def rule_out(
             scores.start[n, :, ruled_out] = -np.inf
 
 
-def _check_places(batch: Sequence[Sentence], places: Sequence[int]) -> None:
-    for sent in batch:
-        if outside := [place for place in places if not 0 <= place < len(sent)]:
-            words = " ".join(sent.tokens)[:40]
-            raise DataError(
-                f"no token {outside[0]} in the sentence {words!r}, which has {len(sent)}; count from 0"
-            )
-
-
 def _best_type(chances: npt.NDArray[np.float32] | None, s: int, pred: int) -> str | None:
     return None if chances is None else PREDICATE_TYPES[int(chances[s, pred, 1:].argmax())]
 
@@ -285,37 +292,33 @@ def _verb(sent: Sentence, prop: Proposition, args: Sequence[Argument]) -> tuple[
     return pieces
 
 
-def _empty_documents(waiting: deque[tuple[str, int]]) -> Iterator[Document]:
-    while waiting and waiting[0][1] == 0:
-        yield Document(waiting.popleft()[0])
+def _rows(sent: Sentence) -> int:
+    """How many ordinary sentences of its length it counts as: long tokens are many word pieces."""
+    return max(1, sum(map(len, sent.tokens)) // (_USUAL_LENGTH * max(1, len(sent))))
 
 
-def _parts(sent: Sentence) -> list[Sentence]:
-    """A sentence of too many tokens in pieces that are short enough."""
+def _pieces(sent: Sentence) -> list[Sentence]:
+    """The sentence, or tokens and predicates of one that is too long, in pieces that are short enough."""
     if len(sent) <= MAX_TOKENS:
         return [sent]
     _warn_of_length()
-    cuts = range(0, len(sent), MAX_TOKENS)
     return [
-        replace(sent, **_slice(sent, k, min(k + MAX_TOKENS, len(sent))))  # type: ignore[arg-type]
-        for k in cuts
+        Sentence(
+            sent.tokens[start : start + MAX_TOKENS],
+            tuple(Proposition(p.pred - start) for p in sent.props if start <= p.pred < start + MAX_TOKENS),
+        )
+        for start in range(0, len(sent), MAX_TOKENS)
     ]
 
 
-def _slice(sent: Sentence, start: int, end: int) -> dict[str, object]:
-    own = [replace(prop, pred=prop.pred - start) for prop in sent.props if start <= prop.pred < end]
-    bare = tuple(Proposition(prop.pred, lemma=prop.lemma) for prop in own)
-    return {"tokens": sent.tokens[start:end], "props": bare}
-
-
-def _joined(parts: Sequence[Sentence]) -> Sentence:
-    """The pieces of a sentence put together again."""
-    props: list[Proposition] = []
-    tokens: list[str] = []
-    for part in parts:
-        props.extend(_moved(prop, len(tokens)) for prop in part.props)
-        tokens.extend(part.tokens)
-    return replace(parts[0], tokens=tuple(tokens), props=tuple(props))
+def _joined(sent: Sentence, pieces: Sequence[Sentence], wanted: _Wanted) -> Sentence:
+    """A sentence with what was found in its pieces; predicates that were given stand in their own order."""
+    starts = range(0, len(sent), MAX_TOKENS)
+    props = [_moved(prop, start) for start, piece in zip(starts, pieces, strict=True) for prop in piece.props]
+    if wanted.given:
+        by_place = {prop.pred: prop for prop in props}
+        props = [by_place[prop.pred] for prop in sent.props]
+    return replace(sent, props=tuple(props))
 
 
 def _moved(prop: Proposition, by: int) -> Proposition:

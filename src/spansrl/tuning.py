@@ -12,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from spansrl.calibration import Calibration, Curve
+from spansrl.evaluation import score
 from spansrl.pipeline import Pipeline, predicate_chances
 from spansrl.runtime import FrameModel
 from spansrl.structures import Argument, Sentence
 
+HANDICAPS = (-0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
 _LIKELY = 0.1
 _GROUP = 32  # sentences encoded at once
 
@@ -26,7 +28,8 @@ def tune(pipeline: Pipeline, gold: Sequence[Sentence]) -> Calibration:
     """The calibration under which a pipeline's chances fit the gold sentences best."""
     plain = replace(pipeline, calibration=Calibration())
     chances, right = predicate_pairs(gold, plain.model)
-    given = list(plain.label(gold, predicates="given"))
+    handicap = best_handicap(plain, gold)
+    given = list(with_handicap(plain, handicap).label(gold, predicates="given"))
     # Most tokens are plainly no predicates; the curve is for those that might be shown.
     likely = [k for k, chance in enumerate(chances) if chance >= _LIKELY]
     return Calibration(
@@ -34,7 +37,22 @@ def tune(pipeline: Pipeline, gold: Sequence[Sentence]) -> Calibration:
         predicates=Curve.fit([chances[k] for k in likely], [right[k] for k in likely]),
         senses=Curve.fit(*sense_pairs(gold, given)),
         threshold=best_threshold(chances, right),
+        handicap=handicap,
     )
+
+
+def best_handicap(pipeline: Pipeline, gold: Sequence[Sentence]) -> float:
+    """The handicap of Null with the best F1 of arguments; the smallest of those that share it."""
+    scores = {
+        handicap: score(gold, with_handicap(pipeline, handicap).label(gold, predicates="given")).overall.f1
+        for handicap in HANDICAPS
+    }
+    return max(HANDICAPS, key=lambda handicap: (scores[handicap], -abs(handicap)))
+
+
+def with_handicap(pipeline: Pipeline, handicap: float) -> Pipeline:
+    """The same pipeline with another handicap of Null."""
+    return replace(pipeline, calibration=replace(pipeline.calibration, handicap=handicap))
 
 
 def best_threshold(chances: npt.ArrayLike, right: npt.ArrayLike) -> float:
