@@ -1,0 +1,54 @@
+"""The real pipeline behind the server: the answers are those that it gives when it is called directly."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from conftest import serving, wait_until
+from fake_model import INVENTORY, FakeModel, assert_same_labels
+from spansrl.pipeline import Pipeline
+from spansrl.structures import Proposition, Sentence
+
+TEXTS = [f"They called number {k} off. She is keeping {k} cats!" for k in range(30)] + ["", " \n "]
+
+
+@pytest.fixture(scope="module")
+def pipeline():
+    return Pipeline(FakeModel(), inventory=INVENTORY)
+
+
+@pytest.fixture(scope="module")
+def client(pipeline):
+    with serving(lambda: pipeline) as found:
+        wait_until(lambda: found.get("/readyz").status == 200)
+        yield found
+
+
+def sentences(result) -> list[Sentence]:
+    return [Sentence.from_dict(sent) for sent in result["sentences"]]
+
+
+def assert_as_called(pipeline, text, result):
+    assert_same_labels(sentences(result), pipeline(text).sentences)
+
+
+def test_texts_that_arrive_together_get_the_answers_that_they_get_alone(client, pipeline):
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(lambda text: client.label(text=text), TEXTS))
+    for text, answer in zip(TEXTS, answers, strict=True):
+        assert_as_called(pipeline, text, answer.json["results"][0])
+
+
+def test_a_stream_gives_the_same_answers(client, pipeline):
+    for text, line in zip(TEXTS, client.stream(*({"text": text} for text in TEXTS)).lines, strict=True):
+        assert_as_called(pipeline, text, line)
+
+
+def test_given_predicates_are_kept(client, pipeline):
+    tokens = ["They", "called", "it", "off"]
+    (found,) = sentences(client.label(tokens=tokens, predicates=[1, 3]).json["results"][0])
+    given = Sentence(tuple(tokens), (Proposition(1), Proposition(3)))
+    assert [prop.pred for prop in found.props] == [1, 3]
+    assert_same_labels([found], list(pipeline.label([given], predicates="given")))
