@@ -71,9 +71,13 @@ class Calibration:
         names = {item.name for item in fields(cls)}
         if not isinstance(data, dict) or set(data) != names:
             raise _refused(f"expected an object with {', '.join(sorted(names))}")
-        numbers = {name: _number(data[name], name) for name in ("threshold", "handicap")}
-        curves = {name: _curve(data[name], name) for name in ("arguments", "predicates", "senses")}
-        return cls(**curves, **numbers)
+        return cls(
+            arguments=_curve(data["arguments"], "arguments"),
+            predicates=_curve(data["predicates"], "predicates"),
+            senses=_curve(data["senses"], "senses"),
+            threshold=_number(data["threshold"], "threshold"),
+            handicap=_number(data["handicap"], "handicap"),
+        )
 
 
 def calibration_error(prob: npt.ArrayLike, right: npt.ArrayLike, *, bins: int = 15) -> float:

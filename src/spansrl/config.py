@@ -115,6 +115,22 @@ class TasksConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class DistillationConfig:
+    """Learning the arguments from other models too, by their whole distributions over spans."""
+
+    teachers: str = ""  # model directories with span output, separated by commas; empty: none
+    weight: float = 0.5  # share of the teachers in the loss of the arguments, gold having the rest
+
+    def __post_init__(self) -> None:
+        _in_range("distillation.weight", self.weight, 0.0, 1.0)
+
+    @property
+    def directories(self) -> list[Path]:
+        """The teachers' directories."""
+        return [Path(name.strip()).expanduser() for name in self.teachers.split(",") if name.strip()]
+
+
+@dataclass(frozen=True, slots=True)
 class TrainingConfig:
     """How the parameters are found."""
 
@@ -128,6 +144,7 @@ class TrainingConfig:
     l2: float = 1e-4  # λ of λ/2·‖θ‖², coupled as in Adam (not AdamW)
     clip: float = 0.0  # largest norm of the gradient; 0: no limit
     max_tokens: int = 0  # training leaves out longer sentences; 0: no limit
+    start: str = ""  # model directory whose weights to start from; empty: new ones
     seed: int = 1  # decides initial weights, order of the batches and dropout
     save_minutes: float = 5.0  # resumable state is saved this often, and after every epoch
 
@@ -150,9 +167,12 @@ class Config:
     encoder: EncoderConfig = field(default_factory=EncoderConfig)
     output: OutputConfig = field(default_factory=OutputConfig)
     tasks: TasksConfig = field(default_factory=TasksConfig)
+    distillation: DistillationConfig = field(default_factory=DistillationConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
     def __post_init__(self) -> None:
+        if self.distillation.teachers and self.output.kind != "span":
+            raise ConfigError("distillation.teachers are for span selection; output.kind is 'crf'")
         if self.tasks.any and self.encoder.predicate != "after":
             raise ConfigError(
                 "tasks.predicates and tasks.senses need one pass a sentence: encoder.predicate = 'after'"
@@ -168,6 +188,7 @@ SECTIONS: dict[str, type] = {
     "encoder": EncoderConfig,
     "output": OutputConfig,
     "tasks": TasksConfig,
+    "distillation": DistillationConfig,
     "training": TrainingConfig,
 }
 

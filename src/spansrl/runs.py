@@ -7,7 +7,7 @@ import platform
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast
@@ -17,10 +17,16 @@ from torch import nn
 
 import spansrl
 from spansrl import run_directory
-from spansrl.checkpoint import save_description, save_lexicon, save_weights
+from spansrl.checkpoint import (
+    load_network,
+    load_weights,
+    save_description,
+    save_lexicon,
+    save_weights,
+)
 from spansrl.config import Config, TrainingConfig
 from spansrl.decode import Method, Order
-from spansrl.errors import DataError
+from spansrl.errors import ConfigError, DataError
 from spansrl.evaluation import Score, score
 from spansrl.formats import read_sentences
 from spansrl.labeler import Labeler
@@ -28,6 +34,8 @@ from spansrl.model.batch import Batch, Corpus
 from spansrl.model.embed import Embedder, LayeredEmbedder, build_embedder, read_precomputed_features
 from spansrl.model.features import Progress
 from spansrl.model.network import Network, TorchScorer
+from spansrl.model.teachers import teacher_marginals
+from spansrl.model_directory import WEIGHTS
 from spansrl.structures import Sentence
 from spansrl.training import Examples, Position, Step, Trainable, make_optimizer, train
 from spansrl.vocab import role_inventory, sense_inventory
@@ -122,7 +130,12 @@ def prepare_run(
     embedder = build_embedder(config.embedder, tokens)
     senses = sense_inventory(splits.train) if config.tasks.any else ()
     network = Network(config, role_inventory(splits.train), embedder, senses)
+    if config.training.start:
+        load_weights(Path(config.training.start).expanduser() / WEIGHTS, network)
     corpus = Corpus.of(splits.train, network.roles, senses=network.senses)
+    if config.distillation.teachers:
+        teacher = teacher_marginals(_teachers(config, network), corpus, _kept_in(cache), progress)
+        corpus = replace(corpus, teacher=teacher)
     store = _prepare_inputs(config, embedder, splits, cache, progress)
     network.to(device)
     by_sentence = config.encoder.predicate == "after"
@@ -139,6 +152,21 @@ def prepare_run(
         describe=lambda out: _describe(out, network, splits),
         facts=run_facts(config, splits),
     )
+
+
+def _teachers(config: Config, network: Network) -> list[Network]:
+    directories = config.distillation.directories
+    teachers = [load_network(directory) for directory in directories]
+    for directory, teacher in zip(directories, teachers, strict=True):
+        if teacher.roles.items != network.roles.items:
+            raise ConfigError(f"{directory}: this teacher has other roles than the training data")
+    return teachers
+
+
+def _kept_in(cache: Path | None) -> Path:
+    if cache is None:
+        raise ConfigError("distillation keeps what the teachers say; give a directory for it by --cache")
+    return cache
 
 
 def _describe(out: Path, network: Network, splits: Splits) -> None:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from spansrl.model.tasks import TaskGold, TaskLabels
-from spansrl.ragged import IntArray, offsets_of
+from spansrl.ragged import IntArray, Ragged, offsets_of
 from spansrl.structures import Sentence
 from spansrl.vocab import Vocabulary
 
@@ -39,6 +39,7 @@ class Batch:
     pred: Tensor  # (N,)
     gold: Gold
     tasks: TaskGold | None = None  # where predicates and senses are learnt too
+    teacher: Tensor | None = None  # (N, T, 2, R) teachers' marginals of starts and ends; anything at padding
 
     @classmethod
     def of_predicates(cls, sentence_lengths: IntArray, sentence: IntArray, pred: IntArray) -> Batch:
@@ -76,6 +77,7 @@ class Batch:
             pred=self.pred.to(device),
             gold=gold,
             tasks=None if self.tasks is None else self.tasks.to(device),
+            teacher=None if self.teacher is None else self.teacher.to(device),
         )
 
 
@@ -91,6 +93,7 @@ class Corpus:
     arg_offsets: IntArray  # (P + 1,) arguments of proposition p
     args: IntArray  # (A, 3) role, first token, last token
     tasks: TaskLabels | None = None
+    teacher: Ragged | None = None  # a row a proposition: (T, 2, R)
 
     @classmethod
     def of(
@@ -147,7 +150,14 @@ class Corpus:
                 last=gold[:, 2],
             ),
             tasks=None if self.tasks is None else self.tasks.take(rows, props),
+            teacher=None if self.teacher is None else self._teacher(rows, props),
         )
+
+    def _teacher(self, rows: IntArray, props: IntArray) -> Tensor:
+        assert self.teacher is not None
+        found = torch.from_numpy(self.teacher.padded(props)).float()  # (N, longest with a proposition, 2, R)
+        longest = int(self.lengths[rows].max(initial=0))
+        return torch.nn.functional.pad(found, (0, 0, 0, 0, 0, longest - found.shape[1]))
 
     def whole(self) -> Batch:
         """Every proposition, in order."""

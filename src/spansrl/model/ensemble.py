@@ -105,12 +105,11 @@ def expert_features(
     experts: Sequence[Network], corpus: Corpus, cache: Path, progress: Progress | None = None
 ) -> ExpertFeatures:
     """The experts' features of a corpus, from the cache where they are there already."""
-    places = corpus.prop_sentence.tobytes() + corpus.prop_pred.tobytes()
-    data = hash_of(corpus_fingerprint(corpus.tokens) + hash_of(places))
+    data = propositions_fingerprint(corpus)
     lengths = corpus.lengths[corpus.prop_sentence].tolist()
     stores = []
     for expert in experts:
-        path = cache / f"expert-{_fingerprint(expert)[:16]}-{data[:16]}.npy"
+        path = cache / f"expert-{fingerprint(expert)[:16]}-{data[:16]}.npy"
         inputs = None if path.exists() else expert.embedder.prepare(corpus.tokens, cache)
 
         def compute(rows: list[int], expert: Network = expert, inputs: Any = inputs) -> list[Any]:
@@ -247,7 +246,13 @@ def _role_rows(expert: Network, roles: Sequence[str]) -> Tensor:
     return expert.output.roles.detach()[_alignment(expert, roles)]
 
 
-def _fingerprint(expert: Network) -> str:
+def propositions_fingerprint(corpus: Corpus) -> str:
+    """A hash of the tokens and of where the predicates are."""
+    places = corpus.prop_sentence.tobytes() + corpus.prop_pred.tobytes()
+    return hash_of(corpus_fingerprint(corpus.tokens) + hash_of(places))
+
+
+def fingerprint(expert: Network) -> str:
     """A hash of the expert's parameters and of the frozen encoder below them."""
     below = expert.embedder.source.fingerprint() if isinstance(expert.embedder, LayeredEmbedder) else ""
     tensors = (f"{name}:{hash_of(tensor.numpy().tobytes())}" for name, tensor in expert.state_dict().items())

@@ -15,7 +15,7 @@ from spansrl.model.batch import Batch
 from spansrl.model.crf import CrfOutput, TagLogits, crf_loss, gold_tags
 from spansrl.model.embed import Embedder
 from spansrl.model.encoder import InterleavedLSTM, PredicateHead, PredicateMark
-from spansrl.model.span import SpanLogits, SpanOutput, span_loss
+from spansrl.model.span import SpanLogits, SpanOutput, distillation_loss, span_loss
 from spansrl.model.tasks import TaskHeads
 from spansrl.ragged import IntArray
 from spansrl.runtime import Encoding, PredicateScores, lengths_of, score_given
@@ -119,7 +119,11 @@ class Network(nn.Module):
     def _argument_loss(self, x: Tensor, batch: Batch) -> Tensor:
         logits = self.logits(self.encoder(x, batch), batch)
         if isinstance(logits, SpanLogits):
-            return span_loss(logits, batch.pred, batch.gold)
+            gold = span_loss(logits, batch.pred, batch.gold)
+            if batch.teacher is None:
+                return gold
+            weight = self.config.distillation.weight
+            return (1 - weight) * gold + weight * distillation_loss(logits, batch.teacher, batch.mask())
         mask = batch.mask()
         return crf_loss(logits, gold_tags(batch.gold, mask, batch.pred), mask)
 

@@ -83,6 +83,18 @@ def span_loss(logits: SpanLogits, pred: Tensor, gold: Gold) -> Tensor:
     return ((logits.log_z * counts.clamp(min=1)).sum() - chosen.sum() - null[absent].sum()) / N
 
 
+def distillation_loss(logits: SpanLogits, teacher: Tensor, mask: Tensor) -> Tensor:
+    """Cross-entropy of a teacher's distributions over spans with ours, as the mean over propositions.
+
+    The teacher is there by the marginals of its starts and ends, (N, T, 2, R), and this is exact: with
+    F(i, j) = s_i + e_j, −Σ_{i<=j} P(i, j)·F(i, j) + log Z = log Z − Σ_i P(start i)·s_i − Σ_j P(end j)·e_j.
+    """
+    inside = mask[:, :, None]  # (N, T, 1)
+    starts, ends = teacher.unbind(dim=2)  # (N, T, R), (N, T, R)
+    expected = starts * logits.start + ends * logits.end.masked_fill(~inside, 0.0)
+    return (logits.log_z.sum() - (expected * inside).sum()) / len(mask)
+
+
 def span_vectors(h: Tensor, first: Tensor, last: Tensor) -> Tensor:
     """[h_i + h_j ; h_i − h_j] (Eq. 7) of chosen spans: h (T, D), first (K,), last (K,) -> (K, 2D)"""
     return torch.cat([h[first] + h[last], h[first] - h[last]], dim=1)
@@ -111,8 +123,17 @@ class _LogPartition(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
         start, end, before, log_z = ctx.saved_tensors
-        after = torch.logcumsumexp(end.flip(1), dim=1).flip(1)  # (N, T, R) all ends from i on
         shared = grads[0][:, None]
-        ends_at = torch.exp(end + before - log_z[:, None])
-        starts_at = torch.exp(start + after - log_z[:, None])
+        starts_at, ends_at = _marginals(start, end, before, log_z)
         return shared * starts_at, shared * ends_at
+
+
+def boundary_marginals(logits: SpanLogits) -> tuple[Tensor, Tensor]:
+    """The probabilities (N, T, R) that a role's span starts at a token, and that it ends there."""
+    before = torch.logcumsumexp(logits.start, dim=1)
+    return _marginals(logits.start, logits.end, before, logits.log_z)
+
+
+def _marginals(start: Tensor, end: Tensor, before: Tensor, log_z: Tensor) -> tuple[Tensor, Tensor]:
+    after = torch.logcumsumexp(end.flip(1), dim=1).flip(1)  # (N, T, R) all ends from i on
+    return torch.exp(start + after - log_z[:, None]), torch.exp(end + before - log_z[:, None])
