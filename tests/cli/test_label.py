@@ -1,24 +1,73 @@
-"""`spansrl label` and `spansrl ensemble`: from model directories to labelled files."""
+"""`spansrl label` (and `spansrl ensemble`): from text, tokens and files to labelled sentences."""
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
 import json
+import subprocess
 import sys
+import threading
+from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from builders import SENTENCES, make_network
+from builders import SENTENCES, make_config, make_network
+from spansrl.calibration import Calibration
 from spansrl.checkpoint import save_description, save_weights
-from spansrl.cli import main
+from spansrl.cli import label_input, main
+from spansrl.cli.label_input import text_sentences
 from spansrl.formats import read_sentences, write_sentences
 from spansrl.labeler import Labeler
-from spansrl.model.network import TorchScorer
+from spansrl.lexicon import LEXICON, learn_lexicon, lexicon_to_dict
+from spansrl.loading import CALIBRATION, load
+from spansrl.model.embed import build_embedder
+from spansrl.model.network import Network, TorchScorer
+from spansrl.model_directory import write_json
+from spansrl.pipeline import sentences_of
+from spansrl.structures import Document, Sentence
+from spansrl.tokenize import MAX_TOKENS
+from spansrl.vocab import role_inventory
+
+TEXT = "She said he left.  The cat\nchased a mouse!\n\nGo home."
+PROGRAM = [sys.executable, "-m", "spansrl", "label"]
+
+
+def make_text_model(directory):
+    """A model for text that knows nothing: to it every token is a predicate."""
+    known = [
+        replace(
+            sent,
+            props=tuple(replace(prop, sense=f"{sent.tokens[prop.pred].lower()}.01") for prop in sent.props),
+        )
+        for sent in SENTENCES
+    ]
+    config = make_config(
+        encoder={"kind": "none", "predicate": "after"}, tasks={"predicates": True, "senses": True}
+    )
+    embedder = build_embedder(config.embedder, [sent.tokens for sent in known])
+    inventory = learn_lexicon(known)
+    network = Network(config, role_inventory(known), embedder, inventory.senses).eval()
+    save_description(directory, network, {})
+    save_weights(directory, network, epoch=0)
+    write_json(directory / LEXICON, lexicon_to_dict(inventory))
+    write_json(directory / CALIBRATION, Calibration(threshold=0.0).to_dict())
+    return directory
+
+
+@pytest.fixture(scope="module")
+def text_model(tmp_path_factory):
+    return make_text_model(tmp_path_factory.mktemp("models") / "text")
 
 
 @pytest.fixture
 def call(monkeypatch, capsys, tmp_path):
     """Run a command in a directory that holds in.jsonl and the models one and two."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SPANSRL_HOME", str(tmp_path / "home"))
     write_sentences("in.jsonl", SENTENCES)
     for seed, name in ((1, "one"), (2, "two")):
         network = make_network(seed=seed)
@@ -26,12 +75,46 @@ def call(monkeypatch, capsys, tmp_path):
         save_weights(tmp_path / name, network, epoch=0)
 
     def run(*args):
-        monkeypatch.setattr(sys, "argv", ["spansrl", *args])
+        monkeypatch.setattr(sys, "argv", ["spansrl", *map(str, args)])
         with pytest.raises(SystemExit) as stopped:
             main()
         return stopped.value.code or 0, *capsys.readouterr()
 
     return run
+
+
+@pytest.fixture
+def label(call, text_model):
+    """Label with the model for text; returns the sentences that were printed."""
+
+    def run(*args):
+        code, out, err = call("label", "--model", text_model, *args)
+        assert (code, err) == (0, "")
+        return [Sentence.from_dict(json.loads(line)) for line in out.splitlines()]
+
+    return run
+
+
+@pytest.fixture
+def refused(call, text_model):
+    """Label with the model for text; returns the exit code and the line that says what is wrong."""
+
+    def run(*args):
+        code, out, err = call("label", "--model", text_model, *args)
+        assert out == ""
+        return code, err.splitlines()[-1]
+
+    return run
+
+
+@pytest.fixture
+def stdin(monkeypatch):
+    """Put something into standard input."""
+
+    def put(content: bytes):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+    return put
 
 
 def test_the_output_is_the_labelers_in_order(call, tmp_path):
@@ -88,6 +171,7 @@ def test_a_mixture_is_trained_and_finished_once(call, tmp_path):
         (["--model", "nowhere", "in.jsonl"], "nowhere: no such model directory"),
         (["--model", "one", "missing.jsonl"], "missing.jsonl: cannot be read: No such file or directory"),
         (["--model", "one", "--device", "nonsense", "in.jsonl"], "--device nonsense: not usable here"),
+        (["--model", "one", "Go home."], "Go home.: cannot be read: No such file or directory"),
     ],
 )
 def test_errors_are_one_line(call, args, message):
@@ -105,3 +189,276 @@ def test_precomputed_vectors_need_a_model_over_elmo(call, tmp_path):
     code, _, err = call("label", "--model", "one", "--precomputed", "vectors.hdf5", "in.jsonl")
     assert code == 1
     assert "precomputed vectors are for models over ELMo" in err
+
+
+# Text.
+
+
+def test_text_is_labelled_as_in_python(label, text_model):
+    (document,) = load(text_model).pipe([TEXT])
+    assert Document(TEXT, tuple(label(TEXT))) == document
+    assert all(prop.sense and prop.lemma and prop.type for prop in document.props)
+    assert all(TEXT.startswith(sent.text, sent.char_start) for sent in document)
+
+
+def test_an_argument_that_names_a_file_is_that_file(label, tmp_path):
+    (tmp_path / "a note").write_text(TEXT, encoding="utf-8", newline="")
+    assert label("a note") == label(TEXT)
+    assert label("a note", "Go home.") == label(TEXT) + label("Go home.")
+
+
+def test_files_may_be_compressed_and_begin_with_a_mark(label, tmp_path):
+    (tmp_path / "note.gz").write_bytes(gzip.compress(b"\xef\xbb\xbf" + TEXT.encode()))
+    assert label("note.gz") == label(TEXT)
+
+
+@pytest.mark.parametrize("args", [(), ("-",)])
+def test_standard_input_is_read(label, stdin, args):
+    expected = label(TEXT)
+    stdin(TEXT.encode())
+    assert label(*args) == expected
+
+
+def test_without_argument_a_terminal_is_told_how_to_use_the_command(refused, call, stdin, monkeypatch):
+    stdin(b"")
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    code, out, err = call("label")
+    assert (code, out) == (2, "")
+    assert err.startswith("Usage: spansrl label ")
+    assert "spansrl label letters.txt > letters.jsonl" in err
+
+
+def test_text_that_looks_like_a_file_is_labelled_with_a_warning(call, text_model):
+    code, out, err = call("label", "--model", text_model, "lettres.txt")
+    assert (code, err) == (0, "spansrl: warning: there is no file 'lettres.txt'; labelled as text\n")
+    assert json.loads(out)["tokens"] == ["lettres.txt"]
+
+
+@pytest.mark.parametrize("text", ["", " \n\t ", "\n\n"])
+def test_nothing_comes_of_nothing(label, text):
+    assert label(text) == []
+
+
+def test_tokens_are_taken_as_they_are(label, tmp_path):
+    lines = "The cat 's  gone\n\n Go home.\n"
+    (tmp_path / "lines").write_text(lines, encoding="utf-8")
+    found = label("--input", "tokens", "lines")
+    assert [sent.tokens for sent in found] == [("The", "cat", "'s", "gone"), ("Go", "home.")]
+    assert found == label("--input", "tokens", lines)
+    assert {sent.text for sent in found} == {None}
+
+
+def test_bytes_that_are_not_text_are_refused_with_their_place(refused, tmp_path):
+    (tmp_path / "bad.txt").write_bytes(b"Good text.\n\nA caf\xe9.\n")
+    message = "bad.txt:3: byte 0xe9 at place 18 of the file is not UTF-8; convert the file, e.g. with iconv"
+    assert refused("bad.txt") == (1, f"spansrl: error: {message}")
+
+
+def test_a_long_sentence_is_labelled_in_pieces_with_one_line_of_warning(call, text_model):
+    code, out, err = call("label", "--model", text_model, "--predicates", "0", "word " * 1000)
+    assert code == 0
+    assert err.startswith(f"spansrl: warning: a sentence of more than {MAX_TOKENS} tokens")
+    assert err.count("\n") == 1
+    assert sum(len(json.loads(line)["tokens"]) for line in out.splitlines()) == 1000
+
+
+def test_answers_come_before_the_input_ends(text_model):
+    program = subprocess.Popen(
+        [*PROGRAM, "--model", str(text_model)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    watchdog = threading.Timer(120, program.kill)
+    watchdog.start()
+    with program:
+        program.stdin.write(b"Go home.\n\nStay")
+        program.stdin.flush()
+        first = program.stdout.readline()
+        program.stdin.write(b" there.")
+        rest, _ = program.communicate()
+    watchdog.cancel()
+    assert json.loads(first)["text"] == "Go home."
+    assert json.loads(rest)["text"] == "Stay there."
+    assert json.loads(rest)["char_start"] == 10
+
+
+# Text that comes in blocks.
+
+WORDS = st.sampled_from(
+    ["Mr.", "Smith", "left.", "He", "said:", "“No!”", "e.g.", "\u00e9", "-", "(1)", "a\u0301"]
+)
+SPACES = st.sampled_from([" ", " ", " ", "  ", "\n", "\r\n", "\n\n", "\n \n", "\r\n\r\n", "\t", "\u2029"])
+TEXTS = st.lists(st.tuples(WORDS, SPACES), max_size=60).map(lambda pairs: "".join(map("".join, pairs)))
+
+
+def cut_up(text, size):
+    return [text[k : k + size] for k in range(0, len(text), size)]
+
+
+@given(TEXTS, st.integers(1, 50))
+@settings(deadline=None)
+def test_text_in_blocks_has_the_sentences_of_the_whole(text, size):
+    assert list(text_sentences(cut_up(text, size))) == list(sentences_of(text))
+
+
+@given(TEXTS.map(lambda text: text.replace("\n", " ")), st.integers(1, 50), st.sampled_from([1, 20, 200]))
+@settings(deadline=None)
+def test_text_without_blank_lines_is_not_held_and_nothing_of_it_is_lost(text, size, long):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(label_input, "_LONG", long)
+        patch.setattr(label_input, "_UNSETTLED", long // 2)
+        found = list(text_sentences(cut_up(text, size)))
+    assert all(text.startswith(sent.text, sent.char_start) for sent in found)
+    assert "".join("".join(sent.tokens) for sent in found) == "".join(text.split())
+
+
+def test_an_endless_text_without_blank_lines_is_cut_into_sentences_as_it_comes():
+    blocks = iter(["The cat chased a mouse. "] * 100_000)
+    found = text_sentences(blocks)
+    assert [next(found).text for _ in range(100)] == ["The cat chased a mouse."] * 100
+    assert sum(1 for _ in blocks) > 90_000
+
+
+@pytest.mark.parametrize("text", [" " * 100_000, "x" * 100_000, "\n" * 100_000])
+def test_texts_without_sentences_to_cut_between_come_to_an_end(text):
+    found = list(text_sentences(cut_up(text, 5000)))
+    assert "".join("".join(sent.tokens) for sent in found) == text.strip()
+
+
+# Predicates.
+
+
+def test_types_of_predicates_are_chosen_by_their_names(label):
+    everything = label(TEXT)
+    verbs = label("--predicates", "verbs", TEXT)
+    others = label("--predicates", "noun, ADJECTIVES,auxiliaries", TEXT)
+    assert label("--predicates", "all", TEXT) == everything
+    assert {prop.type for sent in verbs for prop in sent.props} <= {"verb"}
+    assert sum(len(sent.props) for sent in verbs + others) == sum(len(sent.props) for sent in everything)
+
+
+def test_predicates_are_given_by_their_places(label):
+    (sent,) = label("--predicates", "3,1", "She said he left.")
+    assert [prop.pred for prop in sent.props] == [1, 3]
+
+
+def test_of_given_predicates_only_the_places_are_taken(label, tmp_path):
+    sent = {
+        "tokens": ["They", "left"],
+        "props": [{"pred": 1, "sense": "no.99", "args": [{"role": "X", "start": 0, "end": 1}]}],
+    }
+    (tmp_path / "given.jsonl").write_text(json.dumps(sent), encoding="utf-8")
+    (found,) = label("--predicates", "given", "given.jsonl")
+    assert [prop.pred for prop in found.props] == [1]
+    assert found.props[0].sense != "no.99"
+    assert "X" not in {arg.role for arg in found.props[0].args}
+    assert [prop.pred for prop in label("given.jsonl")[0].props] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (
+            ["--predicates", "verbs,names", "Go."],
+            2,
+            "'names' is none of verbs, nouns, adjectives, auxiliaries",
+        ),
+        (["--predicates", "given", "Go."], 2, "--predicates given needs a file that has predicates"),
+        (["--predicates", "", "Go."], 2, "'' is none of verbs"),
+        (["--predicates", "5", "Go."], 1, "no token 5 in the sentence 'Go .', which has 2; count from 0"),
+        (["--input", "jsonl", "Go."], 1, "Go.: cannot be read: No such file or directory"),
+        (["missing.jsonl"], 1, "missing.jsonl: cannot be read: No such file or directory"),
+        (["."], 1, ".: cannot be read: Is a directory"),
+        (["--output", "svg", "Go. Stay."], 1, "an SVG image shows one sentence, and there is more than one"),
+        (
+            ["-o", "out.xyz", "Go."],
+            1,
+            "out.xyz: the name does not say what to write; choose one with --output",
+        ),
+        (
+            ["--frame-roles", "Go."],
+            1,
+            "--frame-roles needs PropBank's frames; register them with: spansrl frames",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(refused, args, code, message):
+    found, line = refused(*args)
+    assert found == code
+    assert message in line
+
+
+def test_a_model_that_finds_no_predicates_says_what_it_needs(call):
+    for args in (["--predicates", "verbs", "in.jsonl"], ["--input", "text", "Go home."]):
+        assert call("label", "--model", "one", *args) == (
+            1,
+            "",
+            "spansrl: error: one: this model does not find predicates; "
+            "give a file that has them, or their places with --predicates 1,4\n",
+        )
+    code, out, _ = call("label", "--model", "one", "--input", "text", "--predicates", "0", "Go home.")
+    assert code == 0
+    assert [prop["pred"] for prop in json.loads(out)["props"]] == [0]
+
+
+# Output.
+
+
+def test_a_pipe_gets_json_lines_and_a_terminal_a_drawing(call, text_model, monkeypatch):
+    args = ("label", "--model", text_model, "--predicates", "1", "She left.")
+    assert call(*args)[1].startswith('{"tokens": ["She", "left", "."], ')
+    drawing = call(*args, "--output", "pretty")[1]
+    assert drawing.splitlines()[0].split() == ["She", "left", "."]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert call(*args)[1] == drawing
+
+
+def test_a_terminal_has_colours_unless_it_wants_none(call, text_model, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    args = ("label", "--model", text_model, "--predicates", "1", "--output", "pretty", "She left.")
+    assert "\x1b[" not in call(*args)[1]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert "\x1b[1mleft\x1b[0m" in call(*args)[1]
+
+
+def test_a_table_has_the_rows_of_python(call, text_model, tmp_path):
+    assert call("label", "--model", text_model, TEXT, "-o", "out.tsv") == (0, "", "")
+    with open("out.tsv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, dialect="excel-tab"))
+    document = load(text_model)(TEXT)
+    assert rows == [
+        {key: "" if value is None else str(value) for key, value in row.items()} for row in document.rows()
+    ]
+    assert call("label", "--model", text_model, "--output", "table", "")[1].startswith(
+        "sentence\tpredicate\t"
+    )
+
+
+def test_pictures_are_written_to_files_by_their_names(call, text_model, tmp_path):
+    assert call("label", "--model", text_model, TEXT, "-o", "out.html") == (0, "", "")
+    page = (tmp_path / "out.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert page.endswith("</body>\n</html>\n")
+    assert page.count('<div class="srl"') == 3
+    assert call("label", "--model", text_model, "Go home.", "-o", "out.svg") == (0, "", "")
+    assert (tmp_path / "out.svg").read_text(encoding="utf-8").startswith("<svg ")
+
+
+def test_an_error_leaves_no_file_behind(refused, tmp_path):
+    (tmp_path / "bad.txt").write_bytes(b"Good text.\n\n" + b"\xff")
+    before = sorted(tmp_path.iterdir())
+    for out in ("out.html", "out.jsonl", "out.props"):
+        assert refused("bad.txt", "-o", out)[0] == 1
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_the_exact_decoder_can_be_asked_for(label):
+    assert len(label("--decoder", "exact", "--no-frames", TEXT)) == 3
+
+
+def test_a_bar_shows_how_much_of_a_file_is_read(call, text_model, monkeypatch, tmp_path):
+    (tmp_path / "note.txt").write_text(TEXT * 50, encoding="utf-8")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    code, out, err = call("label", "--model", text_model, "note.txt", "-o", "out.jsonl")
+    assert (code, out) == (0, "")
+    assert "labelling" in err
+    assert call("label", "--model", text_model, "Go home.", "-o", "out.jsonl") == (0, "", "")

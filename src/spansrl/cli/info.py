@@ -66,7 +66,8 @@ def facts(directory: Path, description: dict[str, Any]) -> Iterator[tuple[str, s
         (name, str(value)) for name, value in provenance.items() if isinstance(value, (str, int, float))
     )
     files = [path for path in directory.rglob("*") if path.is_file()]
-    yield "size", f"{sum(path.stat().st_size for path in files) / 1e6:.1f} MB in {len(files)} files"
+    size = sum(path.stat().st_size for path in files) / 1e6
+    yield "size", f"{size:.1f} MB in {len(files)} file{'s' * (len(files) != 1)}"
     checked = (directory / MANIFEST).exists()
     yield "manifest", "the files are as they were made" if checked else "none; damage would not be noticed"
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from spansrl.cli.label_input import INPUTS, TEXT, TOKENS, Source, source_of
-from spansrl.cli.label_output import OUTPUTS, write_labelled
+from spansrl.cli.label_output import OUTPUTS, PRETTY, format_to_write, write_labelled
 from spansrl.cli.label_predicates import Predicates, complete_predicates, parse_predicates
 from spansrl.cli.torch_extra import device_option
 from spansrl.errors import ConfigError
@@ -118,6 +118,7 @@ def command(
     from spansrl.cli.label_model import finds_predicates, labelling, load_pipeline, with_precomputed
     from spansrl.loading import shipped_model
 
+    output_format = output_format or format_to_write(out)
     directory = shipped_model() if model is None else model
     finds = finds_predicates(directory)
     sources = _sources(inputs or (STANDARD_STREAM,), input_format, finds=finds)
@@ -131,7 +132,7 @@ def command(
         device=device,
     )
     label = labelling(pipeline, chosen, finds=finds)
-    with _progress(sources) as on_read:
+    with _progress(sources, on_screen=out == STANDARD_STREAM and output_format == PRETTY) as on_read:
         sentences: Iterator[Sentence] = (sent for source in sources for sent in source.sentences(on_read))
         if precomputed is not None:
             sentences = with_precomputed(pipeline, precomputed, sentences)
@@ -176,10 +177,13 @@ def in_growing_groups(label: Label, sentences: Iterable[Sentence]) -> Iterator[S
 
 
 @contextmanager
-def _progress(sources: Sequence[Source]) -> Iterator[OnRead]:
-    """A bar that shows how much of the files has been read, if they are files and somebody looks."""
+def _progress(sources: Sequence[Source], *, on_screen: bool) -> Iterator[OnRead]:
+    """A bar that shows how much of the files has been read, if they are files and somebody looks.
+
+    Answers that appear on the screen show that by themselves.
+    """
     sizes = [source.size for source in sources if source.path is not None]
-    if not sizes or None in sizes or not sys.stderr.isatty() or sys.stdout.isatty():
+    if on_screen or not sizes or None in sizes or sys.stderr is None or not sys.stderr.isatty():
         yield lambda count: None
         return
     from spansrl.cli.progress import progress_bar

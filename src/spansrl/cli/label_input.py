@@ -20,7 +20,8 @@ TEXT, TOKENS = "text", "tokens"
 INPUTS = (TEXT, TOKENS, *READABLE)
 
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
-_LONGEST = 1 << 18  # characters without a blank line that are kept together
+_LONG = 1 << 15  # characters without a blank line after which sentences are looked at one by one
+_UNSETTLED = 400  # characters at the end of a text that goes on
 _FILE_NAME = re.compile(r"\S*[\\/]\S+|\S+\.\w{2,5}")
 
 
@@ -69,24 +70,32 @@ def text_sentences(blocks: Iterable[str]) -> Iterator[Sentence]:
     rest, start = "", 0
     for block in blocks:
         rest += block
-        if cut := _safe_cut(rest):
+        cut = _after_blank_line(rest) or (_between_sentences(rest) if len(rest) > _LONG else 0)
+        if cut:
             yield from sentences_of(rest[:cut], char_start=start)
             rest, start = rest[cut:], start + cut
     yield from sentences_of(rest, char_start=start)
 
 
-def _safe_cut(text: str) -> int:
-    """Where text that may go on can be cut: after its last blank line, or before the last sentence of many.
+def _after_blank_line(text: str) -> int:
+    """Behind the last blank line, over which no sentence goes; 0 if there is none."""
+    return max((match.end() for match in _BLANK_LINE.finditer(text)), default=0)
 
-    0 if nowhere yet.
+
+def _between_sentences(text: str) -> int:
+    """A place before one of the last sentences, at the beginning of a line if some sentence begins there.
+
+    What is near to the end may look different when the text goes on.
     """
     from spansrl.tokenize import iter_sentences
 
-    ends = [match.end() for match in _BLANK_LINE.finditer(text)]
-    if ends or len(text) <= _LONGEST:
-        return ends[-1] if ends else 0
-    last = max((sent.start for sent in iter_sentences(text)), default=0)
-    return last or len(text)
+    cut = line = end = 0
+    for sent in iter_sentences(text):
+        if sent.start > len(text) - _UNSETTLED:
+            break
+        cut, line = sent.start, sent.start if "\n" in text[end : sent.start] else line
+        end = sent.end
+    return line or cut or len(text)
 
 
 def _lines(path: str, on_read: OnRead) -> Iterator[str]:

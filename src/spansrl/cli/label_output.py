@@ -12,8 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spansrl.errors import DataError
+from spansrl.errors import DataError, FormatError
 from spansrl.formats import WRITABLE, Losses, open_output, write_sentences
+from spansrl.formats.detect import format_of_name
 from spansrl.formats.files import STANDARD_STREAM, plain_name
 from spansrl.structures import Proposition, Sentence
 
@@ -28,15 +29,24 @@ _SUFFIXES = {".html": "html", ".svg": "svg", ".tsv": "table", ".txt": PRETTY}
 Pieces = Iterator[str]
 
 
+def format_to_write(path: str) -> str:
+    """The format that the file's name stands for; a terminal gets a drawing, a pipe JSON lines."""
+    if path == STANDARD_STREAM:
+        return PRETTY if sys.stdout is not None and sys.stdout.isatty() else "jsonl"
+    format = _SUFFIXES.get(Path(plain_name(path)).suffix) or format_of_name(path, loosely=True)
+    if format is None:
+        message = f"the name does not say what to write; choose one with --output: {', '.join(OUTPUTS)}"
+        raise FormatError(message, path=path)
+    return format
+
+
 def write_labelled(
-    path: str, sentences: Iterable[Sentence], format: str | None, frames: FrameIndex | None
+    path: str, sentences: Iterable[Sentence], format: str, frames: FrameIndex | None
 ) -> Losses | None:
     """Write sentences as they come, and return what the format could not hold.
 
-    Without a format the file's name decides; standard output gets a drawing if it is a terminal, else JSON
-    lines. Files appear whole or not at all.
+    Files appear whole or not at all.
     """
-    format = format or _format_of(path)
     if format not in _WRITERS:
         return write_sentences(path, sentences, format, stream=True)
     encoding = sys.stdout.encoding if path == STANDARD_STREAM and format == PRETTY else "utf-8"
@@ -45,12 +55,6 @@ def write_labelled(
             output.write(piece.encode(encoding))
             output.flush()
     return None
-
-
-def _format_of(path: str) -> str | None:
-    if path == STANDARD_STREAM:
-        return PRETTY if sys.stdout is not None and sys.stdout.isatty() else "jsonl"
-    return _SUFFIXES.get(Path(plain_name(path)).suffix)
 
 
 def _drawn(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Pieces:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 STANDARD_STREAM = "-"
 _MAGIC = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00"}
-_BLOCK = 1 << 16  # bytes of a text that are read at once
+_BLOCK = 1 << 14  # bytes of a file that are read at once
 _SPOOL_BYTES = 4 << 20  # standard output is held back in memory up to here, beyond it in a temporary file
 
 OnRead = Callable[[int], None]  # is told how many bytes were read, every time that some were

@@ -1,0 +1,186 @@
+"""`spansrl export`: models of every family, the same on ONNX Runtime as on torch."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from builders import SENTENCES, make_config, make_network
+from model.test_transformer import make_bert
+from spansrl.checkpoint import save_description, save_weights
+from spansrl.cli import export, main
+from spansrl.ensembles import load_labeler
+from spansrl.errors import ModelError
+from spansrl.export import export_model
+from spansrl.formats import write_sentences
+from spansrl.labeler import Labeler
+from spansrl.loading import load
+from spansrl.model.embed import build_embedder
+from spansrl.model.network import Network
+from spansrl.runtime import OnnxModel
+from spansrl.structures import Sentence
+from spansrl.vocab import role_inventory
+
+pytest.importorskip("onnxscript")
+
+SENSES = ("chase.01", "leave.01", "open.01")
+HEADS = {
+    "span-marked": {"encoder": {"kind": "bilstm", "predicate": "input"}},
+    "span-once": {"encoder": {"kind": "none", "predicate": "after"}},
+    "span-next": {"encoder": {"kind": "none", "predicate": "after"}, "output": {"span_end": "next"}},
+    "crf-marked": {"encoder": {"kind": "bilstm", "predicate": "input"}, "output": {"kind": "crf"}},
+    "crf-once": {"encoder": {"kind": "bilstm", "predicate": "after"}, "output": {"kind": "crf"}},
+    "text": {
+        "encoder": {"kind": "none", "predicate": "after", "attention_layers": 1},
+        "tasks": {"predicates": True, "senses": True},
+    },
+}
+
+
+@pytest.fixture
+def call(monkeypatch, capsys, tmp_path):
+    """Run the command in an empty directory."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*args):
+        monkeypatch.setattr(sys, "argv", ["spansrl", "export", *args])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        return stopped.value.code or 0, *capsys.readouterr()
+
+    return run
+
+
+def save(network: Network, directory) -> None:
+    save_description(directory, network, {})
+    save_weights(directory, network, epoch=0)
+
+
+def network_over(embedder: dict, sections: dict) -> Network:
+    """A random network; with senses, where the sections want them."""
+    torch.manual_seed(3)
+    config = make_config(embedder=embedder, **sections)
+    built = build_embedder(config.embedder, [sent.tokens for sent in SENTENCES])
+    senses = SENSES if config.tasks.senses else ()
+    return Network(config, role_inventory(SENTENCES), built, senses).eval()
+
+
+def check_same_labels(torch_model, exported) -> None:
+    """Sentences of all lengths, alone and together."""
+    expected = list(load_labeler(torch_model).label(SENTENCES))
+    labeler = Labeler(OnnxModel.load(exported, threads=1))
+    together = list(labeler.label(SENTENCES))
+    alone = [next(labeler.label([sent])) for sent in SENTENCES]
+    assert spans(together) == spans(expected)
+    assert spans(alone) == spans(expected)
+    assert any(spans(expected))
+
+
+def spans(sentences) -> list:
+    return [[(arg.role, arg.span) for arg in prop.args] for sent in sentences for prop in sent.props]
+
+
+def test_a_model_is_exported_checked_and_sealed(call, tmp_path):
+    save(make_network(), tmp_path / "run")
+    write_sentences("dev.jsonl", SENTENCES)
+    code, out, err = call("run", "--out", "made/model", "--check", "dev.jsonl")
+    assert (code, out) == (0, "")
+    assert err.startswith("made/model: 0.0 MB; same labels as torch for 20 predicates, scores differ by ")
+    check_same_labels(tmp_path / "run", tmp_path / "made/model")
+    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == ["model"]
+    assert (tmp_path / "made/model/manifest.json").exists()
+    # A second time it is refused, and what is there stays.
+    assert call("run", "--out", "made/model") == (
+        1,
+        "",
+        "spansrl: error: made/model: is there already; choose another --out, or remove it first\n",
+    )
+    graph = tmp_path / "made/model/arguments.onnx"
+    graph.write_bytes(graph.read_bytes()[:-1] + b"\0")
+    with pytest.raises(ModelError, match="damaged or changed"):
+        load(tmp_path / "made/model")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("kind", ["words", "vectors", "frozen", "tuned"])
+def test_every_family_labels_as_on_torch(call, tmp_path, kind, head):
+    if kind == "vectors":
+        words = sorted({token.lower() for sent in SENTENCES for token in sent.tokens})
+        numbers = np.random.default_rng(0).normal(size=(len(words), 6)).round(3)
+        rows = (" ".join([word, *map(str, row)]) for word, row in zip(words, numbers.tolist(), strict=True))
+        (tmp_path / "vectors.txt").write_text("\n".join(rows) + "\n", encoding="utf-8")
+        embedder = {"kind": "vectors", "path": str(tmp_path / "vectors.txt")}
+    elif kind in ("frozen", "tuned"):
+        pooling = "first" if head.startswith("span") else "mean"
+        bert = make_bert(tmp_path / "bert")
+        embedder = {"kind": "transformer", "path": str(bert), "finetune": kind == "tuned", "pooling": pooling}
+    else:
+        embedder = {"kind": "words"}
+    save(network_over(embedder, HEADS[head]), tmp_path / "run")
+    code, _, err = call("run", "--out", "exported")
+    assert code == 0, err
+    shutil.rmtree(tmp_path / "bert", ignore_errors=True)
+    check_same_labels(tmp_path / "run", tmp_path / "exported")
+    if head == "text":
+        check_same_predicates(tmp_path / "run", tmp_path / "exported")
+
+
+def check_same_predicates(torch_model, exported) -> None:
+    bare = [Sentence(sent.tokens) for sent in SENTENCES]
+    ours, theirs = (list(load(path).label(bare)) for path in (torch_model, exported))
+    assert [[(p.pred, p.type) for p in sent.props] for sent in theirs] == [
+        [(p.pred, p.type) for p in sent.props] for sent in ours
+    ]
+
+
+@pytest.mark.slow
+def test_half_precision_is_half_the_size_and_gives_the_labels_of_rounded_weights(call, tmp_path):
+    save(make_network(encoder={"width": 64}), tmp_path / "run")
+    for name, options in (("whole", []), ("half", ["--half"])):
+        code, _, err = call("run", "--out", name, *options)
+        assert code == 0, err
+    whole, half = (
+        sum((tmp_path / name / graph).stat().st_size for graph in ("encoder.onnx", "arguments.onnx"))
+        for name in ("whole", "half")
+    )
+    assert half < 0.7 * whole
+
+
+def test_a_model_that_differs_does_not_appear(call, tmp_path, monkeypatch):
+    save(make_network(), tmp_path / "run")
+
+    def export_another(source, out, *, half):
+        export_model(source, out, half=half)
+        return make_network(seed=2)
+
+    monkeypatch.setattr("spansrl.export.export_model", export_another)
+    code, out, err = call("run", "--out", "model")
+    assert (code, out) == (1, "")
+    assert err.startswith(
+        "spansrl: error: run: not exported, for ONNX Runtime differs from torch: scores by "
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run"]
+
+
+def test_what_cannot_be_exported_is_said_in_one_line(call, tmp_path):
+    save(make_network(), tmp_path / "run")
+    write_sentences("bare.jsonl", [Sentence(("Hi",))])
+    assert call("nowhere", "--out", "model") == (1, "", "spansrl: error: nowhere: no such model directory\n")
+    assert call("run", "--out", "model", "--check", "bare.jsonl") == (
+        1,
+        "",
+        "spansrl: error: bare.jsonl: no predicates in its first 500 sentences; check with other ones\n",
+    )
+    assert not (tmp_path / "model").exists()
+
+
+def test_the_sentences_of_our_own_have_predicates_at_either_end():
+    sentences = export.sample()
+    assert {prop.pred for sent in sentences for prop in sent.props} >= {0, 1}
+    assert all(not token.endswith("*") for sent in sentences for token in sent.tokens)
+    assert len({len(sent) for sent in sentences}) > 3

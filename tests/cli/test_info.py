@@ -1,0 +1,102 @@
+"""`spansrl info`: the card of a model, or what its description says."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from spansrl.cli import main
+from spansrl.model_directory import FORMAT, write_json, write_manifest
+
+CONFIG = {"encoder": {"kind": "none", "predicate": "after"}, "tasks": {"predicates": True, "senses": True}}
+
+
+@pytest.fixture
+def info(monkeypatch, capsys, tmp_path):
+    """Run the command beside a directory `model`."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*args):
+        monkeypatch.setattr(sys, "argv", ["spansrl", "info", *args])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        return stopped.value.code or 0, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def model(tmp_path):
+    directory = tmp_path / "model"
+    directory.mkdir()
+    description = {
+        "format": FORMAT,
+        "kind": "network",
+        "config": CONFIG,
+        "roles": ["ARG0", "ARG1"],
+        "senses": [f"go.{k:02}" for k in range(1, 1501)],
+        "provenance": {"data": {"train.jsonl": "ab12"}, "commit": "c0ffee", "libraries": {"torch": "2.13.0"}},
+    }
+    write_json(directory / "config.json", description)
+    return directory
+
+
+def test_a_card_is_shown_as_it_is_but_for_its_front_matter(info, model):
+    (model / "README.md").write_text("---\nlicense: x\n---\n\n# A model\n\nIt labels.\n", encoding="utf-8")
+    assert info("model") == (0, "# A model\n\nIt labels.\n", "")
+
+
+def test_what_a_terminal_would_act_upon_is_made_visible(info, model):
+    (model / "README.md").write_text("red \x1b[31m\n", encoding="utf-8")
+    assert info("model") == (0, "red ␛[31m\n", "")
+
+
+def test_a_model_without_a_card_is_described(info, model):
+    size = (model / "config.json").stat().st_size / 1e6
+    assert info("model") == (
+        0,
+        "model       model\n"
+        "family      span selection over word vectors of its own, one pass a sentence\n"
+        "finds       predicates, senses, arguments\n"
+        "roles       2: ARG0 ARG1\n"
+        "senses      1,500: go.01, go.02, go.03, …\n"
+        "data        train.jsonl ab12\n"
+        "commit      c0ffee\n"
+        f"size        {size:.1f} MB in 1 file\n"
+        "manifest    none; damage would not be noticed\n",
+        "",
+    )
+
+
+def test_an_ensemble_is_described(info, model):
+    description = {
+        "format": FORMAT,
+        "kind": "product",
+        "roles": ["A0"],
+        "experts": ["experts/1", "experts/2"],
+    }
+    write_json(model / "config.json", description)
+    _, out, _ = info("model")
+    assert "family      product of 2 experts\nfinds       arguments of given predicates\n" in out
+
+
+def test_files_are_checked_against_the_manifest(info, model):
+    write_manifest(model)
+    assert info("model")[1].endswith("manifest    the files are as they were made\n")
+    content = json.loads((model / "config.json").read_text(encoding="utf-8"))
+    write_json(model / "config.json", content | {"roles": ["ARG0"]})
+    code, out, err = info("model")
+    assert (code, out) == (1, "")
+    assert (
+        err
+        == "spansrl: error: model/config.json: damaged or changed (SHA-256 differs); get the model again\n"
+    )
+
+
+def test_a_directory_that_is_no_model_is_refused(info, tmp_path):
+    assert info("nowhere") == (1, "", "spansrl: error: nowhere: no such model directory\n")
+    code, _, err = info(".")
+    assert code == 1
+    assert err.startswith("spansrl: error: config.json: cannot be read")
