@@ -19,7 +19,7 @@ EXAMPLES = """
 \b
 Examples:
   spansrl export runs/span-1 --out models/span-1
-  spansrl export runs/text-1 --out models/text --half --check data/ewt/dev.jsonl
+  spansrl export runs/text-1 --out models/text --half --calibrate data/ewt/dev.jsonl
   spansrl label --model models/text "She kept a cat."
 """
 CHECKED = 500  # sentences of --check that both must label alike
@@ -44,7 +44,12 @@ In June , after a long winter , he gave* her the book that she had* wanted* , an
     type=click.Path(path_type=Path),
     help=f"File whose first {CHECKED} sentences are labelled by both.  [default: a few sentences of ours]",
 )
-def command(model: Path, out: Path, half: bool, check: Path | None) -> None:
+@click.option(
+    "--calibrate",
+    type=click.Path(path_type=Path),
+    help="Development data to fit on what probabilities mean, and when a token is called a predicate.",
+)
+def command(model: Path, out: Path, half: bool, check: Path | None, calibrate: Path | None) -> None:
     """Write a trained model for ONNX Runtime, which needs no torch.
 
     MODEL_DIR holds a single model of spans or of tags (no ensemble, none over ELMo). The exported one must
@@ -69,6 +74,8 @@ def command(model: Path, out: Path, half: bool, check: Path | None) -> None:
                 f"{model}: not exported, for ONNX Runtime differs from torch: scores by {found.scores:.1e}, "
                 f"arguments of {found.other_labels} of {found.propositions} predicates"
             )
+        if calibrate is not None:
+            fit_calibration(partial, calibrate)
         write_manifest(partial)
         size = sum(path.stat().st_size for path in partial.rglob("*") if path.is_file())
     click.echo(
@@ -76,6 +83,18 @@ def command(model: Path, out: Path, half: bool, check: Path | None) -> None:
         f"scores differ by {found.scores:.0e} at most",
         err=True,
     )
+
+
+def fit_calibration(directory: Path, data: Path) -> None:
+    """Write the calibration of an exported model, fit on gold sentences."""
+    from spansrl.loading import CALIBRATION, load
+    from spansrl.model_directory import write_json
+    from spansrl.tuning import tune
+
+    gold = list(read_sentences(data))
+    if not any(prop.args for sent in gold for prop in sent.props):
+        raise ConfigError(f"{data}: no arguments to fit a calibration on")
+    write_json(directory / CALIBRATION, tune(load(directory, frames=False), gold).to_dict())
 
 
 def sample() -> list[Sentence]:
