@@ -17,6 +17,7 @@ from spansrl.errors import ModelError
 from spansrl.ragged import IntArray, Ragged, offsets_of
 
 _LONGEST_TOKEN = 200  # characters of a token that are looked at; no word is as long
+_MOST_PIECES = 8  # of a token, where not all pieces of its sentence fit the encoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +123,17 @@ class PieceTokenizer:
         return encodings
 
     def _windows(self, ids: IntArray, token: IntArray) -> list[tuple[IntArray, IntArray]]:
-        """The pieces in runs that fit the encoder, each between the same special pieces."""
+        """The pieces in runs that fit the encoder, each between the same special pieces.
+
+        Of tokens with very many pieces some are left out then, so that 256 tokens never become 256 windows.
+        """
         if len(ids) <= self.window:
             return [(ids, token)]
         inner = np.flatnonzero(token >= 0)
         head, tail = slice(0, inner[0]), slice(inner[-1] + 1, len(ids))
         room = self.window - inner[0] - (len(ids) - inner[-1] - 1)
+        place = np.arange(len(inner)) - np.searchsorted(token[inner], token[inner])  # in the token
+        inner = inner[place < min(_MOST_PIECES, room)]
         return [
             (
                 np.concatenate([ids[head], ids[part], ids[tail]]),
@@ -147,7 +153,10 @@ def load_tokenizer(directory: Path) -> Any:
         raise ModelError(
             f"{directory}: no tokenizer.json; expected a Hugging Face encoder with a fast tokenizer"
         )
-    tokenizer = Tokenizer.from_file(str(path))
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises no other class
+        raise ModelError(f"{path}: not a tokenizer that can be used: {error}") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
     if isinstance(tokenizer.pre_tokenizer, ByteLevel):
@@ -161,11 +170,10 @@ def _readable(token: str) -> str:
 
 
 def _cuts(token: IntArray, room: int) -> list[int]:
-    """Where to cut pieces into runs of at most `room`: between two tokens, unless one alone is longer."""
-    bounds = np.flatnonzero(np.diff(token)) + 1
+    """Where to cut pieces into runs of at most `room`, between two tokens; none has more pieces than that."""
+    bounds = np.append(np.flatnonzero(np.diff(token)) + 1, len(token))
     cuts, begin = [], 0
     while len(token) - begin > room:
-        between = bounds[(begin < bounds) & (bounds <= begin + room)]
-        begin = int(between[-1]) if len(between) else begin + room
+        begin = int(bounds[np.searchsorted(bounds, begin + room, side="right") - 1])
         cuts.append(begin)
     return cuts

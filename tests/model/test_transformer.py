@@ -18,28 +18,8 @@ from spansrl.model.batch import Corpus
 from spansrl.model.embed import TransformerSource, build_embedder
 from spansrl.model.network import TorchScorer
 from spansrl.model.transformer import PieceInput, Transformer
+from tiny_bert import WINDOW, make_bert, make_tokenizer, tokenizers, transformers
 
-transformers = pytest.importorskip("transformers")
-tokenizers = pytest.importorskip("tokenizers")
-
-PIECES = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "the",
-    "cat",
-    "##s",
-    "##c",
-    "chase",
-    "##d",
-    "un",
-    "##like",
-    "##ly",
-    ".",
-]
-POSITIONS = 20
-WINDOW = POSITIONS - 4  # with [CLS] and [SEP]
 NO_PIECES = "\u200d"  # the normaliser takes it away
 TOKENS = [
     ("The", "cats", "chased", "unlikely", "cat", "."),
@@ -48,38 +28,6 @@ TOKENS = [
 ]
 LONG = ("The", "cats", "chased", "unlikely", "cat", ".", "unlikely") * 7  # 98 pieces
 POOLING = pytest.mark.parametrize("pooling", ["mean", "first"])
-
-
-def make_tokenizer():
-    tokenizer = tokenizers.Tokenizer(
-        tokenizers.models.WordPiece({piece: k for k, piece in enumerate(PIECES)}, unk_token="[UNK]")
-    )
-    tokenizer.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    # As downloaded ones often are: both must be switched off.
-    tokenizer.enable_truncation(8)
-    tokenizer.enable_padding(length=8)
-    return tokenizer
-
-
-def make_bert(directory: Path, *, half: bool = False, seed: int = 0) -> Path:
-    torch.manual_seed(seed)
-    config = transformers.BertConfig(
-        vocab_size=len(PIECES),
-        hidden_size=8,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=16,
-        max_position_embeddings=POSITIONS,
-        initializer_range=0.5,  # so that layers and positions differ a lot
-    )
-    model = transformers.BertModel(config)
-    (model.half() if half else model).save_pretrained(directory)
-    make_tokenizer().save(str(directory / "tokenizer.json"))
-    return directory
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +42,11 @@ def pieces_of(token: str) -> list[int]:
     return tokenizer.encode([token], is_pretokenized=True, add_special_tokens=False).ids
 
 
+def read_pieces_of(token: str) -> list[int]:
+    """The pieces that are read for a token: those of '?' where it has none."""
+    return pieces_of(token) or pieces_of("?")
+
+
 def plain_layers(directory: Path, pieces: list[int]) -> torch.Tensor:
     """Every layer's vectors of some pieces, read by themselves: (L, P, D)"""
     model = transformers.BertModel.from_pretrained(directory).eval()
@@ -106,7 +59,7 @@ def plain_vectors(directory: Path, tokens, pooling: str) -> torch.Tensor:
     """Every layer's vector of every token (T, L, D), where each run of tokens that fits is read by itself."""
     runs: list[list[list[int]]] = [[]]
     for token in tokens:
-        pieces = pieces_of(token)
+        pieces = read_pieces_of(token)
         if sum(map(len, runs[-1])) + len(pieces) > WINDOW - 2:
             runs.append([])
         runs[-1].append(pieces)
@@ -115,8 +68,8 @@ def plain_vectors(directory: Path, tokens, pooling: str) -> torch.Tensor:
         layers = plain_layers(directory, [piece for pieces in run for piece in pieces])
         begin = 0
         for pieces in run:
-            own = layers[:, begin : begin + (len(pieces) if pooling == "mean" else min(1, len(pieces)))]
-            out.append(own.mean(1) if pieces else torch.zeros_like(layers[:, 0]))
+            own = layers[:, begin : begin + (len(pieces) if pooling == "mean" else 1)]
+            out.append(own.mean(1))
             begin += len(pieces)
     return torch.stack(out)
 
@@ -147,12 +100,12 @@ def test_the_two_ways_of_pooling_differ_where_a_token_has_several_pieces(bert):
     assert same == [True, False, False, False, True, True]
 
 
-def test_a_token_without_pieces_has_a_vector_of_zeros(bert):
+@POOLING
+def test_a_token_without_pieces_is_read_as_a_question_mark(bert, pooling):
     assert pieces_of(NO_PIECES) == []
-    out = read(bert, [("cat", NO_PIECES, "the"), (NO_PIECES,)])
-    assert (out[0, 1] == 0).all()
-    assert (out[1, 0] == 0).all()
-    assert (out[0, [0, 2]] != 0).any(-1).all()
+    odd, plain = (read(bert, [("cat", token, "the"), (token,)], pooling) for token in (NO_PIECES, "?"))
+    assert torch.equal(odd, plain)
+    assert (odd[0] != 0).any(-1).all()
 
 
 @POOLING
@@ -167,15 +120,13 @@ def test_a_sentence_longer_than_the_encoder_is_read_in_windows_cut_between_token
     )
 
 
-def test_a_token_longer_than_a_window_is_the_mean_of_all_its_pieces(bert):
+def test_of_a_token_with_very_many_pieces_the_first_are_read_where_not_all_fit(bert):
     token = "cat" + "s" * 40
     assert len(pieces_of(token)) == 41
-    pieces, room = pieces_of(token), WINDOW - 2
-    cat = pieces_of("cat")
-    windows = [pieces[:room], pieces[room : 2 * room], pieces[2 * room :] + cat]
-    layers = torch.cat([plain_layers(bert, window) for window in windows], dim=1)  # (L, 42, D)
+    the, cat = pieces_of("the"), pieces_of("cat")
+    layers = plain_layers(bert, [*the, *pieces_of(token)[:8], *cat])  # (L, 10, D)
     out = read(bert, [("the", token, "cat")])[0]
-    torch.testing.assert_close(out[1], layers[:, :-1].mean(1), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(out[1], layers[:, 1:9].mean(1), rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(out[2], layers[:, -1], rtol=1e-5, atol=1e-5)
 
 
