@@ -17,6 +17,8 @@ from spansrl.errors import ModelError
 Floats = npt.NDArray[np.float64]
 
 _EDGE = 1e-6  # probabilities are kept this far from 0 and 1
+_LARGEST = 1e9  # no fit comes near it
+_SMALLEST_STEP = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,11 @@ class Curve:
 
     @classmethod
     def fit(cls, prob: npt.ArrayLike, right: npt.ArrayLike) -> Curve:
-        """The curve under which what was right is likeliest: Newton's method on two parameters."""
+        """The curve under which what was right is likeliest: Newton's method on two parameters.
+
+        A step that makes it less likely is halved until it does not, or else a model that is too sure of
+        itself would send the parameters to infinity.
+        """
         x, y = _logit(prob), np.asarray(right, dtype=np.float64)
         if not len(x) or y.min() == y.max():
             return cls()
@@ -43,9 +49,14 @@ class Curve:
             gradient = design.T @ (y - expected)
             curvature = (design * (expected * (1 - expected))[:, None]).T @ design + 1e-9 * np.eye(2)
             step = np.linalg.solve(curvature, gradient)
-            theta += step
-            if np.abs(step).max() < 1e-9:
+            likely = _log_likelihood(design @ theta, y)
+            while (
+                np.abs(step).max() > _SMALLEST_STEP and _log_likelihood(design @ (theta + step), y) < likely
+            ):
+                step /= 2
+            if np.abs(step).max() <= _SMALLEST_STEP:
                 break
+            theta += step
         return cls(float(theta[0]), float(theta[1]))
 
 
@@ -71,6 +82,8 @@ class Calibration:
         names = {item.name for item in fields(cls)}
         if not isinstance(data, dict) or set(data) != names:
             raise _refused(f"expected an object with {', '.join(sorted(names))}")
+        if not 0 <= _number(data["threshold"], "threshold") <= 1:
+            raise _refused("'threshold' must be a probability")
         return cls(
             arguments=_curve(data["arguments"], "arguments"),
             predicates=_curve(data["predicates"], "predicates"),
@@ -97,7 +110,7 @@ def _curve(data: Any, name: str) -> Curve:
 
 
 def _number(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < _LARGEST:
         raise _refused(f"'{name}' must be a number")
     return float(value)
 
@@ -109,6 +122,10 @@ def _refused(found: str) -> ModelError:
 def _logit(prob: npt.ArrayLike) -> Floats:
     p = np.clip(np.asarray(prob, dtype=np.float64), _EDGE, 1 - _EDGE)
     return np.log(p) - np.log1p(-p)
+
+
+def _log_likelihood(x: Floats, right: Floats) -> float:
+    return float(-np.logaddexp(0, np.where(right > 0, -x, x)).sum())
 
 
 def _sigmoid(x: Floats) -> Floats:

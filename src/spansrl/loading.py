@@ -12,11 +12,11 @@ import numpy as np
 
 from spansrl.calibration import Calibration
 from spansrl.decode import Method, Order
-from spansrl.errors import MissingExtraError, ModelError
+from spansrl.errors import ConfigError, MissingExtraError, ModelError
 from spansrl.frames import FrameIndex, load_frames
 from spansrl.labeler import Scorer
 from spansrl.lexicon import LEXICON, read_lexicon
-from spansrl.model_directory import read_description, read_json
+from spansrl.model_directory import check_manifest, read_description, read_json
 from spansrl.pipeline import Pipeline
 from spansrl.ragged import IntArray
 from spansrl.runtime import ENCODER_GRAPH, Encoding, FrameModel, OnnxModel, PredicateScores, lengths_of
@@ -45,7 +45,12 @@ def load(
     whether to use the PropBank frames that `spansrl frames` registered, or which; `rule_out_roles` keeps to
     the core roles that they have. `method` is the decoder (greedy, argmax or exact), by default the model's.
     """
+    if threads is not None and threads < 1:
+        raise ConfigError(f"threads is {threads}; at least one is needed")
     directory = shipped_model() if path is None else Path(path)
+    known = load_frames() if frames is True else frames or None
+    if rule_out_roles and known is None:
+        raise ConfigError("to rule out roles, PropBank's frames are needed; register them: spansrl frames")
     if (directory / ENCODER_GRAPH).exists():
         exported = OnnxModel.load(directory, threads=threads)
         output = exported.config.output
@@ -58,7 +63,7 @@ def load(
         model,
         inventory=read_lexicon(directory, senses) if senses and (directory / LEXICON).exists() else None,
         calibration=read_calibration(directory),
-        frames=load_frames() if frames is True else frames or None,
+        frames=known,
         rule_out_roles=rule_out_roles,
         method=method or own[0],
         order=own[1],
@@ -77,6 +82,7 @@ def read_calibration(directory: Path) -> Calibration:
 
 
 def _on_torch(directory: Path, threads: int | None, device: str) -> tuple[FrameModel, tuple[Method, Order]]:
+    check_manifest(directory)
     read_description(directory)  # says what is wrong with a directory that is none, before torch is needed
     try:
         import torch

@@ -131,7 +131,7 @@ def check_manifest(directory: Path) -> None:
 
 def _hashes(directory: Path) -> dict[str, str]:
     """Without hidden files and Python's own: what systems and installers leave in a package's directories."""
-    files = [path for path in sorted(directory.rglob("*")) if path.is_file() and path.name != MANIFEST]
+    files = [path for path in sorted(directory.rglob("*")) if path.is_file() and path != directory / MANIFEST]
     names = {path: path.relative_to(directory).as_posix() for path in files}
     return {
         name: _file_hash(path)
