@@ -31,7 +31,7 @@ format: $(DEV)/ready-$(KEY)
 
 # Those that need nothing but the machine; benchmarks/labelling.py wants a model and sentences.
 bench: $(DEV)/ready-$(KEY)
-	for script in decoding span_loss training_step; do $(DEV)/bin/python benchmarks/$$script.py || exit 1; done
+	for script in decoding span_loss training_step text; do $(DEV)/bin/python benchmarks/$$script.py || exit 1; done
 
 # The figures of the shipped model's card, computed anew; fails where they differ. Needs the sources of EWT.
 SOURCES := ../shared/data

@@ -12,8 +12,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
 
 def seconds(run: Callable[[], Any], *, budget: float = 2.0) -> float:
     """The median time of a call, of as many as fit the budget (at least three) after one to warm up."""
@@ -29,6 +27,8 @@ def seconds(run: Callable[[], Any], *, budget: float = 2.0) -> float:
 
 def matmul_rate(size: int = 1024) -> float:
     """Floating-point operations a second that a large matrix product reaches on this thread count."""
+    import torch
+
     a, b = torch.randn(size, size), torch.randn(size, size)
     return 2 * size**3 / seconds(lambda: a @ b, budget=1.0)
 
@@ -59,6 +59,8 @@ def peak_of_process() -> float:
 
 def machine() -> str:
     """What the numbers were measured on."""
+    import torch  # late: processes that measure labelling without torch use this module too
+
     return f"{platform.machine()}, {torch.get_num_threads()} thread(s), torch {torch.__version__}"
 
 
