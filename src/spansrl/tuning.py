@@ -12,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from spansrl.calibration import Calibration, Curve
+from spansrl.decode import SpanScores
 from spansrl.evaluation import score
 from spansrl.pipeline import Pipeline, predicate_chances
-from spansrl.runtime import FrameModel
+from spansrl.ragged import IntArray
+from spansrl.runtime import Encoding, FrameModel, PredicateScores, Tokens
 from spansrl.structures import Argument, Sentence
 
 HANDICAPS = (-0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
@@ -26,8 +28,8 @@ Pairs = tuple[list[float], list[bool]]  # chances, and whether what they were of
 
 def tune(pipeline: Pipeline, gold: Sequence[Sentence]) -> Calibration:
     """The calibration under which a pipeline's chances fit the gold sentences best."""
-    plain = replace(pipeline, calibration=Calibration())
-    chances, right = predicate_pairs(gold, plain.model)
+    chances, right = predicate_pairs(gold, pipeline.model)
+    plain = replace(pipeline, model=Remembering(pipeline.model), calibration=Calibration())
     handicap = best_handicap(plain, gold)
     given = list(with_handicap(plain, handicap).label(gold, predicates="given"))
     # Most tokens are plainly no predicates; the curve is for those that might be shown.
@@ -39,6 +41,37 @@ def tune(pipeline: Pipeline, gold: Sequence[Sentence]) -> Calibration:
         threshold=best_threshold(chances, right),
         handicap=handicap,
     )
+
+
+class Remembering:
+    """A model that answers what it was asked before from memory, for decoding the same scores again."""
+
+    def __init__(self, model: FrameModel) -> None:
+        self.model = model
+        self._encodings: dict[tuple[Tokens, ...], Encoding] = {}
+        self._scores: dict[tuple[int, bytes, bytes], PredicateScores] = {}
+
+    @property
+    def roles(self) -> Sequence[str]:
+        """The names behind the scores' role axis."""
+        return self.model.roles
+
+    def encode(self, sentences: Sequence[Tokens]) -> Encoding:
+        """The one pass through the encoder."""
+        key = tuple(map(tuple, sentences))
+        if key not in self._encodings:
+            self._encodings[key] = self.model.encode(sentences)
+        return self._encodings[key]
+
+    def score_predicates(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
+        """Scores of the predicates; what decoding changes in place is a copy."""
+        key = id(encoding), sentence.tobytes(), pred.tobytes()
+        if key not in self._scores:
+            self._scores[key] = self.model.score_predicates(encoding, sentence, pred)
+        found = self._scores[key]
+        if isinstance(found.arguments, SpanScores):
+            return replace(found, arguments=replace(found.arguments, start=found.arguments.start.copy()))
+        return found
 
 
 def best_handicap(pipeline: Pipeline, gold: Sequence[Sentence]) -> float:
@@ -61,11 +94,12 @@ def best_threshold(chances: npt.ArrayLike, right: npt.ArrayLike) -> float:
     if not len(p) or not y.any():
         return 0.5
     order = np.argsort(-p, kind="stable")
-    found = np.cumsum(y[order])  # right ones among the k + 1 surest
-    f1 = 2 * found / (np.arange(1, len(p) + 1) + y.sum())
+    surest, below = p[order], np.append(p[order][1:], 0.0)
+    f1 = 2 * np.cumsum(y[order]) / (np.arange(1, len(p) + 1) + y.sum())  # of the k + 1 surest
+    f1[:-1][surest[:-1] == below[:-1]] = -1.0  # equal chances cannot be told apart
     last = int(f1.argmax())
-    below = p[order[last + 1]] if last + 1 < len(p) else 0.0
-    return float(round((p[order[last]] + below) / 2, 4))
+    halfway = (surest[last] + below[last]) / 2
+    return float(halfway if halfway > below[last] else surest[last])
 
 
 def argument_pairs(gold: Sequence[Sentence], given: Sequence[Sentence]) -> Pairs:
