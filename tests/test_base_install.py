@@ -1,4 +1,4 @@
-"""The base install: without the extra `train`, everything but the models works, and starts quickly."""
+"""The base install, without extras: text is labelled, corpora are built and scored, and it starts quickly."""
 
 from __future__ import annotations
 
@@ -9,9 +9,27 @@ from pathlib import Path
 
 import pytest
 
+from spansrl.cli import COMMANDS
+from spansrl.loading import shipped_model
+from spansrl.model_directory import FORMAT, write_json
+
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "examples" / "sample"
-EXTRA = ("torch", "transformers", "safetensors", "h5py", "tokenizers", "starlette", "pydantic", "uvicorn")
+EXTRA = (
+    "torch",
+    "transformers",
+    "safetensors",
+    "h5py",
+    "onnx",
+    "onnxscript",
+    "starlette",
+    "pydantic",
+    "uvicorn",
+    "spacy",
+)
+TEXT = "Ann sold the old letters. Nobody asked her brother why he had kept them."
+
+needs_model = pytest.mark.skipif(not shipped_model().is_dir(), reason="no model in the package")
 
 # From here on the optional packages are not found, as if they were not installed.
 WITHOUT_EXTRA = f"""
@@ -81,11 +99,63 @@ def test_predictions_are_scored(corpus):
     assert "   Overall       13       4       4    76.47   76.47   76.47\n" in done.stdout
 
 
+@needs_model
+def test_text_is_labelled(tmp_path):
+    program = """
+import spansrl
+document = spansrl.load(threads=1, frames=False)(sys.argv[1])
+for sent in document:
+    for prop in sent.props:
+        print(prop.sense, *(sent.text_of(arg) for arg in prop.args), sep="|")
+"""
+    done = python(program, TEXT)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[0] == "sell.01|Ann|the old letters"
+
+
+@needs_model
+def test_text_is_labelled_on_the_command_line(tmp_path):
+    letter = tmp_path / "letter.txt"
+    letter.write_text(TEXT, encoding="utf-8")
+    done = spansrl("label", letter, "--threads", "1", "--no-frames")
+    assert (done.returncode, done.stderr) == (0, "")
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert first["props"][0]["sense"] == "sell.01"
+    assert TEXT[second["char_start"] :] == second["text"]
+    assert spansrl("info").returncode == 0
+
+
+@needs_model
+def test_labelling_loads_what_it_needs_and_no_more():
+    loaded = loaded_after(RUN.format(args=["label", "--threads", "1", TEXT]))
+    assert {"numpy", "onnxruntime", "tokenizers"} <= loaded
+    assert not loaded & {"rich", "torch", "spansrl.pictures", "spansrl.corpora.sources"}
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A model directory as training leaves it, without its weights: they are not what is missing first."""
+    directory = tmp_path / "model"
+    directory.mkdir()
+    write_json(
+        directory / "config.json", {"format": FORMAT, "kind": "network", "config": {}, "roles": ["A0"]}
+    )
+    return directory
+
+
+def test_a_model_that_was_not_exported_needs_the_extra(model, corpus):
+    done = spansrl("label", "--model", model, corpus / "dev.jsonl")
+    message = f"spansrl: error: {model}: a model without ONNX graphs needs an optional part of spansrl"
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"{message}; run: pip install 'spansrl[train]'\n"
+    assert "of given predicates" in spansrl("info", model).stdout
+
+
 @pytest.mark.parametrize(
     "args",
     [
         ("train", "configs/tiny.toml", "--data", "data", "--out", "out"),
-        ("label", "--model", "model", "dev.jsonl"),
+        ("export", "model", "--out", "out"),
         ("ensemble", "product", "a", "b", "--out", "out"),
         ("ensemble", "mixture", "a", "b", "--data", "data", "--out", "out"),
     ],
@@ -100,7 +170,7 @@ def test_commands_that_need_the_extra_say_how_to_install_it(args):
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("command", ["data", "convert", "evaluate", "train", "label", "ensemble", "serve"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_needs_no_extra(command):
     done = spansrl(command, "--help")
     assert done.returncode == 0
@@ -118,8 +188,11 @@ def loaded_after(program: str) -> set[str]:
     return packages - sys.stdlib_module_names
 
 
+VALUES = {f"spansrl{name}" for name in ("", ".checks", ".errors", ".heads", ".structures")}
+
+
 def test_importing_the_package_loads_next_to_nothing():
-    assert loaded_after("import spansrl") == {"spansrl", "spansrl.errors", "spansrl.structures"}
+    assert loaded_after("import spansrl") == VALUES
 
 
 RUN = "from spansrl.cli import cli\nsys.argv[1:] = {args!r}\ncli(standalone_mode=False)"
@@ -127,12 +200,7 @@ RUN = "from spansrl.cli import cli\nsys.argv[1:] = {args!r}\ncli(standalone_mode
 
 def test_the_programs_help_loads_no_command():
     loaded = loaded_after(RUN.format(args=["--help"]))
-    assert {name for name in loaded if name.startswith("spansrl")} == {
-        "spansrl",
-        "spansrl.cli",
-        "spansrl.errors",
-        "spansrl.structures",
-    }
+    assert {name for name in loaded if name.startswith("spansrl")} == {*VALUES, "spansrl.cli"}
     assert not loaded & {"numpy", "rich"}
 
 

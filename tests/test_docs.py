@@ -6,6 +6,8 @@ import importlib.util
 import os
 import re
 import shlex
+import shutil
+import socket
 import subprocess
 import sys
 import zipfile
@@ -19,12 +21,16 @@ from spansrl.cli import COMMANDS, cli
 from spansrl.config import load_config
 from spansrl.corpora.ewt import build_ewt
 from spansrl.formats import write_sentences
+from spansrl.loading import shipped_model
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "examples" / "sample"
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.md")])
 CONFIGS = sorted(ROOT.glob("configs/*.toml"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+FRAMES = ROOT.parent / "shared" / "data" / "propbank-frames.tar.xz"
+
+needs_model = pytest.mark.skipif(not shipped_model().is_dir(), reason="no model in the package")
 
 
 def name_of(path: Path) -> str:
@@ -47,7 +53,8 @@ def commands(text: str) -> list[str]:
 def parse(line: str) -> None:
     """Let click read a command line as it would, without running it."""
     words = shlex.split(line, comments=True)[1:]
-    words = words[: words.index(">")] if ">" in words else words
+    ends = [words.index(end) for end in (">", "&", "|") if end in words]
+    words = words[: min(ends, default=len(words))]
     command, context = cli, click.Context(cli, info_name="spansrl", **cli.context_settings)
     while isinstance(command, click.Group):
         name, *words = words
@@ -57,9 +64,10 @@ def parse(line: str) -> None:
     command.make_context(command.name, words, parent=context)
 
 
-def test_the_code_in_the_readme_prints_what_the_readme_says(monkeypatch, capsys):
+@needs_model
+def test_the_code_in_the_readme_prints_what_the_readme_says(monkeypatch, capsys, tmp_path):
     (code,), (output,) = blocks(README, "python"), blocks(README, "text")
-    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("SPANSRL_HOME", str(tmp_path))
     exec(compile(code, "README.md", "exec"), {})
     assert capsys.readouterr().out == output
 
@@ -75,13 +83,67 @@ def test_the_code_about_scoring_runs(monkeypatch, tmp_path, capsys):
     assert "Overall       13       4       4" in capsys.readouterr().out
 
 
-def test_the_demo_runs_and_ends_with_the_official_table(tmp_path):
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    command = ["bash", str(ROOT / "examples" / "demo.sh"), str(tmp_path / "demo")]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+def run_script(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a program with `spansrl` on its path."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    settings = {**os.environ, "PATH": path, **environment}
+    return subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
+
+
+@needs_model
+def test_the_demo_labels_a_text_and_ends_with_the_official_table(tmp_path):
+    out = tmp_path / "demo"
+    done = run_script(["bash", str(ROOT / "examples/demo.sh"), str(out)], SPANSRL_HOME=str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert "╚sell.01╝" in done.stdout
+    assert re.search(r"\n   Overall +\d+ +\d+ +\d+ +[\d.]+ +[\d.]+ +[\d.]+\n", done.stdout)
+    assert (out / "letters.html").read_text(encoding="utf-8").count('<div class="srl"') == 4
+
+
+QUICKSTART = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+# What a newcomer does once is done already, or costs a network.
+PRELUDE = """
+set -euo pipefail
+pip() { :; }
+ln -s "$ROOT/examples" "$ROOT/configs" .
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@needs_model
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("curl") is None, reason="no curl, which the page calls")
+def test_the_commands_of_the_quickstart_run(tmp_path):
+    script = PRELUDE + "".join(blocks(QUICKSTART, "sh")).replace("8000", str(free_port()))
+    if FRAMES.exists():
+        script = script.replace("frames --download", f"frames {FRAMES}")
+    else:  # the frames are not ours to carry, and tests do not download
+        script = "\n".join(line for line in script.splitlines() if "spansrl frames" not in line)
+    done = run_script(
+        ["bash", "-c", f"cd {shlex.quote(str(tmp_path))}\n{script}"],
+        ROOT=str(ROOT),
+        SPANSRL_HOME=str(tmp_path),
+    )
     assert done.returncode == 0, done.stderr
-    assert "\n   Overall       13       4       4    76.47   76.47   76.47\n" in done.stdout
-    assert (tmp_path / "demo" / "back.props").read_bytes() == (tmp_path / "demo" / "dev.props").read_bytes()
+    assert "╚sell.01╝" in done.stdout
+    assert '"sense": "sell.01"' in done.stdout
+    assert "Number of Propositions" in done.stdout
+    assert {"letters.jsonl", "letters.html", "predicted.jsonl"} <= {path.name for path in tmp_path.iterdir()}
+
+
+@needs_model
+@pytest.mark.parametrize("code", blocks(QUICKSTART, "python"), ids=lambda code: code.split("\n")[0])
+def test_the_python_of_the_quickstart_runs(code, monkeypatch, capsys, tmp_path):
+    if "import spacy" in code:
+        pytest.importorskip("spacy")
+    monkeypatch.setenv("SPANSRL_HOME", str(tmp_path))
+    exec(compile(code, "docs/quickstart.md", "exec"), {})
+    assert "sell.01" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name != "cli.md"], ids=name_of)

@@ -374,9 +374,9 @@ def test_of_given_predicates_only_the_places_are_taken(label, tmp_path):
             "out.xyz: the name does not say what to write; choose one with --output",
         ),
         (
-            ["--frame-roles", "Go."],
+            ["--rule-out-roles", "Go."],
             1,
-            "--frame-roles needs PropBank's frames; register them with: spansrl frames",
+            "--rule-out-roles needs PropBank's frames; register them with: spansrl frames",
         ),
     ],
 )

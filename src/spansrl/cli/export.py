@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -63,6 +64,7 @@ def command(model: Path, out: Path, half: bool, check: Path | None, calibrate: P
     from spansrl.model_directory import write_manifest
     from spansrl.runtime import OnnxModel
 
+    logging.getLogger("onnxscript").setLevel(logging.ERROR)  # which tells what it could not make shorter
     sentences = sample() if check is None else list(islice(read_sentences(check), CHECKED))
     if not any(sent.props for sent in sentences):
         raise ConfigError(f"{check}: no predicates in its first {CHECKED} sentences; check with other ones")

@@ -80,7 +80,9 @@ _LARGEST_GROUP = 1024  # sentences that are labelled together, once it is clear 
     help="Span models only.  [default: the model's]",
 )
 @click.option("--no-frames", is_flag=True, help="Do not use the frames that `spansrl frames` registered.")
-@click.option("--frame-roles", is_flag=True, help="Keep to the core roles that a sense has in these frames.")
+@click.option(
+    "--rule-out-roles", is_flag=True, help="Keep to the core roles that a sense has in these frames."
+)
 @device_option
 @click.option(
     "--precomputed", type=click.Path(path_type=Path), help="HDF5 file with ELMo vectors of this very input."
@@ -97,7 +99,7 @@ def command(
     threads: int | None,
     decoder: Method | None,
     no_frames: bool,
-    frame_roles: bool,
+    rule_out_roles: bool,
     device: str,
     precomputed: Path | None,
 ) -> None:
@@ -128,7 +130,7 @@ def command(
         threads=threads,
         method=decoder,
         frames=not no_frames,
-        rule_out_roles=frame_roles,
+        rule_out_roles=rule_out_roles,
         device=device,
     )
     label = labelling(pipeline, chosen, finds=finds)

@@ -38,7 +38,7 @@ def load_pipeline(
     """The model, after a look at whether it can do what is asked of it."""
     if rule_out_roles and not (frames and registered()):
         raise ConfigError(
-            "--frame-roles needs PropBank's frames; register them with: spansrl frames --download"
+            "--rule-out-roles needs PropBank's frames; register them with: spansrl frames --download"
         )
     if not (directory / ENCODER_GRAPH).exists():
         require_torch(f"{directory}: a model without ONNX graphs")
