@@ -1,4 +1,4 @@
-"""Exported transformers on ONNX Runtime: the numbers of torch, for tokens of every kind, alone and batched."""
+"""Exported transformers on ONNX Runtime: the numbers of torch, whatever the tokens, alone and batched."""
 
 from __future__ import annotations
 

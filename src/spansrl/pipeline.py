@@ -36,7 +36,7 @@ Predicates = Collection[str] | Collection[int] | Literal["given"]
 
 BATCH_TOKENS = 2048  # sentences × tokens that the encoder reads at once
 HEAD_TOKENS = 4096  # predicates × tokens that are scored at once
-_USUAL_LENGTH = 5  # characters of a token
+_USUAL_LENGTH = 8  # characters of tokens, on average, that are a word piece or two
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +294,7 @@ def _verb(sent: Sentence, prop: Proposition, args: Sequence[Argument]) -> tuple[
 
 def _rows(sent: Sentence) -> int:
     """How many ordinary sentences of its length it counts as: long tokens are many word pieces."""
-    return max(1, sum(map(len, sent.tokens)) // (_USUAL_LENGTH * max(1, len(sent))))
+    return max(1, sum(map(len, sent.tokens)) // max(1, len(sent)) - _USUAL_LENGTH)
 
 
 def _pieces(sent: Sentence) -> list[Sentence]:
