@@ -23,7 +23,8 @@ SENTENCES = [
     ("", "\u200d", "\ud800", "[SEP]", "strange", "." * 300),
     ("The", "cats", "chased", "unlikely", "cat", ".", "unlikely") * 6,  # read in windows
 ]
-QUICK = {"rtol": 1e-4, "atol": 1e-4}
+pytestmark = pytest.mark.slow  # two exports
+CLOSE = {"rtol": 1e-4, "atol": 1e-4}
 
 
 @pytest.fixture(scope="module", params=["first", "mean"])
@@ -47,8 +48,8 @@ def test_vectors_and_classes_are_those_of_torch_whatever_the_tokens(models):
     assert ours.lengths.tolist() == theirs.lengths.tolist() == [6, 1, 6, 42]
     for s, tokens in enumerate(SENTENCES):
         own = slice(0, len(tokens))
-        np.testing.assert_allclose(ours.vectors[s, own], theirs.vectors[s, own], **QUICK)
-        np.testing.assert_allclose(ours.classes[s, own], theirs.classes[s, own], **QUICK)
+        np.testing.assert_allclose(ours.vectors[s, own], theirs.vectors[s, own], **CLOSE)
+        np.testing.assert_allclose(ours.classes[s, own], theirs.classes[s, own], **CLOSE)
     assert onnx_model.roles == tuple(torch_model.roles)
 
 
@@ -57,8 +58,8 @@ def test_a_sentence_is_encoded_alone_as_in_a_batch(models):
     batch = model.encode(SENTENCES)
     for s, tokens in enumerate(SENTENCES):
         alone = model.encode([tokens])
-        np.testing.assert_allclose(batch.vectors[s, : len(tokens)], alone.vectors[0], **QUICK)
-        np.testing.assert_allclose(batch.classes[s, : len(tokens)], alone.classes[0], **QUICK)
+        np.testing.assert_allclose(batch.vectors[s, : len(tokens)], alone.vectors[0], **CLOSE)
+        np.testing.assert_allclose(batch.classes[s, : len(tokens)], alone.classes[0], **CLOSE)
 
 
 def test_scores_of_predicates_are_those_of_torch(models):
@@ -67,12 +68,12 @@ def test_scores_of_predicates_are_those_of_torch(models):
     ours, theirs = (
         model.score_predicates(model.encode(SENTENCES), sentence, pred) for model in (onnx_model, torch_model)
     )
-    np.testing.assert_allclose(ours.senses, theirs.senses, **QUICK)
-    np.testing.assert_allclose(ours.arguments.log_z, theirs.arguments.log_z, **QUICK)
+    np.testing.assert_allclose(ours.senses, theirs.senses, **CLOSE)
+    np.testing.assert_allclose(ours.arguments.log_z, theirs.arguments.log_z, **CLOSE)
     for n, length in enumerate(ours.arguments.lengths):
         for name in ("start", "end"):
             found, expected = (getattr(scores.arguments, name)[n, :length] for scores in (ours, theirs))
-            np.testing.assert_allclose(found, expected, **QUICK)
+            np.testing.assert_allclose(found, expected, **CLOSE)
     start, end, lengths = ours.arguments.start, ours.arguments.end, ours.arguments.lengths
     np.testing.assert_allclose(ours.arguments.log_z, log_partition(start, end, lengths))
 
