@@ -106,7 +106,11 @@ class TasksConfig:
     """What is learnt beside the arguments, so that plain text can be labelled."""
 
     predicates: bool = False  # which tokens are predicates, and of which type
-    senses: bool = False  # the predicates' senses
+    senses: bool = False  # the predicates' senses; always together with predicates
+
+    def __post_init__(self) -> None:
+        if self.predicates != self.senses:
+            raise ConfigError("tasks.predicates and tasks.senses are learnt together; set both or neither")
 
     @property
     def any(self) -> bool:

@@ -34,8 +34,9 @@ from spansrl.tokenize import MAX_TOKENS, iter_sentences
 # Types of predicates to look for, places of predicates in every sentence, or those that the sentences have.
 Predicates = Collection[str] | Collection[int] | Literal["given"]
 
-BATCH_TOKENS = 2048  # sentences × tokens that the encoder reads at once
-HEAD_TOKENS = 4096  # predicates × tokens that are scored at once
+# Small enough to stay in the cache: the matrix products of larger batches are slower, not faster.
+BATCH_TOKENS = 256  # sentences × tokens that the encoder reads at once
+HEAD_TOKENS = 512  # predicates × tokens that are scored at once
 _USUAL_LENGTH = 8  # characters of tokens, on average, that are a word piece or two
 
 
