@@ -400,7 +400,7 @@ def test_batches_are_bounded_also_where_tokens_are_long():
     for sentences, longest, characters in srl.model.batches:
         assert sentences * longest <= BATCH_TOKENS
         assert sentences == 1 or characters <= 3 * BATCH_TOKENS
-    assert len(srl.model.batches) < len(sizes) / 4
+    assert len(srl.model.batches) < len(sizes) / 2
 
 
 def consumed_by(limit: int, item):
