@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from spansrl.checkpoint import load_network
+from spansrl.decode import SpanScores
 from spansrl.ensembles import labeler_of
 from spansrl.errors import MissingExtraError, ModelError
 from spansrl.labeler import Labeler
@@ -27,7 +29,8 @@ from spansrl.model.network import Network, TorchScorer
 from spansrl.model.span import SpanOutput, boundary_scores, with_ends
 from spansrl.model.transformer import Transformer
 from spansrl.model_directory import DESCRIPTION, write_bytes
-from spansrl.runtime import ARGUMENTS_GRAPH, ENCODER_GRAPH, OnnxModel
+from spansrl.ragged import IntArray
+from spansrl.runtime import ARGUMENTS_GRAPH, ENCODER_GRAPH, FrameModel, OnnxModel
 from spansrl.structures import Sentence
 
 OPSET = 20
@@ -258,20 +261,31 @@ class Difference:
 
 def compare(network: Network, model: OnnxModel, sentences: Sequence[Sentence]) -> Difference:
     """Score and label the same sentences (with their predicates) by torch and by ONNX Runtime."""
-    ours = labeler_of(TorchScorer(network), network)
+    torch_model = TorchScorer(network)
+    ours = labeler_of(torch_model, network)
     theirs = Labeler(model, method=ours.method, order=ours.order)
-    worst = 0.0
-    for sent in sentences:
-        if sent.props:
-            a, b = ours.scorer.score([sent]), theirs.scorer.score([sent])
-            names = ("start", "end") if hasattr(a, "start") else ("emissions",)
-            worst = max(worst, *(float(np.abs(getattr(a, n) - getattr(b, n)).max()) for n in names))
+    worst = max((_difference(torch_model, model, sent) for sent in sentences if sent.props), default=0.0)
     pairs = zip(ours.label(sentences), theirs.label(sentences), strict=True)
     props = [(p, q) for a, b in pairs for p, q in zip(a.props, b.props, strict=True)]
     other = sum(
         [(arg.role, arg.span) for arg in p.args] != [(arg.role, arg.span) for arg in q.args] for p, q in props
     )
     return Difference(worst, len(props), other)
+
+
+def _difference(ours: FrameModel, theirs: FrameModel, sent: Sentence) -> float:
+    """The largest difference of any two scores: of arguments, senses and tokens as predicates."""
+    pred = np.array([prop.pred for prop in sent.props], dtype=np.int64)
+    own, other = (_all_scores(model, sent, pred) for model in (ours, theirs))
+    return max(float(np.abs(a - b).max(initial=0.0)) for a, b in zip(own, other, strict=True))
+
+
+def _all_scores(model: FrameModel, sent: Sentence, pred: IntArray) -> list[npt.NDArray[Any]]:
+    encoding = model.encode([sent.tokens])
+    found = model.score_predicates(encoding, np.zeros_like(pred), pred)
+    scores = found.arguments
+    arguments = [scores.start, scores.end] if isinstance(scores, SpanScores) else [scores.emissions]
+    return [*arguments, *(part for part in (encoding.classes, found.senses) if part is not None)]
 
 
 def _require_onnx() -> None:
