@@ -176,3 +176,13 @@ def test_anything_else_is_refused(change, message):
 def test_the_pieces_of_a_verb_are_its_particles_that_follow_soon(text, pred, sense, spans):
     expected = None if spans is None else tuple(Span(*span) for span in spans)
     assert multiword_spans(text.split(), pred, sense) == expected
+
+
+def test_the_form_of_an_auxiliary_decides_whatever_its_lemma_had():
+    sentences = [
+        Sentence(("It", form, "gone"), (make_prop(1, sense=sense),), pos=("PRP", "VBZ", "VBN"))
+        for form, sense in (("'s", "have.01"), ("'s", "be.03"), ("was", "be.03"))
+    ]
+    inventory = SenseInventory.of(sentences, LEMMATIZER)
+    assert [inventory.senses[k] for k in inventory.candidates("was", "auxiliary")] == ["be.03"]
+    assert {inventory.senses[k] for k in inventory.candidates("'s", "auxiliary")} == {"be.03", "have.01"}

@@ -127,6 +127,9 @@ class SenseInventory:
 
     def _seen(self, word: str, type: str | None) -> tuple[int, ...]:
         form = self._forms.get(plain_form(word), {})
+        # An auxiliary's form decides: that 's may be has says nothing about was.
+        if type == "auxiliary" and (own := self._ranked(form, {}, type)):
+            return own
         return self._ranked(form, self._lemmas.get(self.lemmatizer.lemma(word, type), {}), type)
 
     def _related(self, word: str, type: str | None) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from spansrl.ragged import IntArray
 from spansrl.runtime import Encoding, FrameModel, PredicateScores, Tokens
 from spansrl.structures import Argument, Sentence
 
-HANDICAPS = (-0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
+HANDICAPS = (-1.0, -0.8, -0.6, -0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
 _LIKELY = 0.1
 _GROUP = 32  # sentences encoded at once
 
