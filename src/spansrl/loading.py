@@ -35,7 +35,7 @@ def load(
     *,
     threads: int | None = None,
     frames: FrameIndex | bool = True,
-    rule_out_roles: bool = False,
+    rule_out_roles: bool | None = None,
     method: Method | None = None,
     device: str = "cpu",
 ) -> Pipeline:
@@ -43,7 +43,8 @@ def load(
 
     `path` is a model directory; one without ONNX graphs runs on torch (and on `device`). `frames` says
     whether to use the PropBank frames that `spansrl frames` registered, or which; `rule_out_roles` keeps to
-    the core roles that they have. `method` is the decoder (greedy, argmax or exact), by default the model's.
+    the core roles that they have for a sense, by default wherever there are frames, for it helps a little
+    (EXPERIMENTS.md). `method` is the decoder (greedy, argmax or exact), by default the model's.
     """
     if threads is not None and threads < 1:
         raise ConfigError(f"threads is {threads}; at least one is needed")
@@ -64,7 +65,7 @@ def load(
         inventory=read_lexicon(directory, senses) if senses and (directory / LEXICON).exists() else None,
         calibration=read_calibration(directory),
         frames=known,
-        rule_out_roles=rule_out_roles,
+        rule_out_roles=known is not None if rule_out_roles is None else rule_out_roles,
         method=method or own[0],
         order=own[1],
     )

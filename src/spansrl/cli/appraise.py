@@ -29,7 +29,11 @@ Examples:
     "--unlike", type=click.Path(path_type=Path), help="Leave out sentences that stand in this file too."
 )
 @click.option("--frames/--no-frames", default=False, help="Use registered PropBank frames.  [default: no]")
-@click.option("--rule-out-roles", is_flag=True, help="Keep to the core roles that a sense has in the frames.")
+@click.option(
+    "--rule-out-roles/--all-roles",
+    default=None,
+    help="Keep to the core roles that a sense has in the frames, or not.  [default: with --frames]",
+)
 @click.option("--save", type=click.Path(path_type=Path), help="Write the figures to this JSON file.")
 @click.option("--compare", is_flag=True, help="Fail unless the model's scores.json has the same figures.")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads to compute with.")
@@ -38,7 +42,7 @@ def command(
     model: Path | None,
     unlike: Path | None,
     frames: bool,
-    rule_out_roles: bool,
+    rule_out_roles: bool | None,
     save: Path | None,
     compare: bool,
     threads: int | None,

@@ -81,7 +81,9 @@ _LARGEST_GROUP = 1024  # sentences that are labelled together, once it is clear 
 )
 @click.option("--no-frames", is_flag=True, help="Do not use the frames that `spansrl frames` registered.")
 @click.option(
-    "--rule-out-roles", is_flag=True, help="Keep to the core roles that a sense has in these frames."
+    "--rule-out-roles/--all-roles",
+    default=None,
+    help="Keep to the core roles that a sense has in these frames, or not.  [default: with frames]",
 )
 @device_option
 @click.option(
@@ -99,7 +101,7 @@ def command(
     threads: int | None,
     decoder: Method | None,
     no_frames: bool,
-    rule_out_roles: bool,
+    rule_out_roles: bool | None,
     device: str,
     precomputed: Path | None,
 ) -> None:

@@ -32,7 +32,7 @@ def load_pipeline(
     threads: int | None,
     method: Method | None,
     frames: bool,
-    rule_out_roles: bool,
+    rule_out_roles: bool | None,
     device: str,
 ) -> Pipeline:
     """The model, after a look at whether it can do what is asked of it."""
