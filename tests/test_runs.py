@@ -9,6 +9,7 @@ import re
 import resource
 import shutil
 import subprocess
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -273,7 +274,7 @@ def test_the_record_says_what_the_run_was_made_of(data, tmp_path):
     assert record["config"]["training"]["seed"] == 1
     assert record["data"].keys() == {"train.jsonl", "dev.jsonl"}
     assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in record["data"].values())
-    assert record["versions"]["torch"] == torch.__version__
+    assert record["versions"]["torch"] == version("torch")
     assert record["threads"] == torch.get_num_threads()
     assert record["commit"] is None or re.fullmatch(r"[0-9a-f]{12,40}(-dirty)?", record["commit"])
 

@@ -308,7 +308,9 @@ def test_time_grows_with_the_length_of_the_text_and_no_faster(unit):
         return time.process_time() - begin
 
     seconds(1000)
-    assert seconds(160_000) < 10 * max(seconds(40_000), 0.01)
+    # The best of three: a busy machine makes single runs longer, never shorter.
+    short, long = (min(seconds(size) for _ in range(3)) for size in (40_000, 160_000))
+    assert long < 10 * max(short, 0.01)
 
 
 @pytest.mark.slow
