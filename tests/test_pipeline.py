@@ -447,3 +447,14 @@ def test_repeated_calls_give_the_same_answer():
     first, second = (SRL(text) for _ in range(2))
     assert without_chances(first.sentences) == without_chances(second.sentences)
     assert list(islice(SRL.pipe(repeat(text)), 2)) == [first, second]
+
+
+def test_what_is_no_sentence_is_refused_with_what_to_do():
+    with pytest.raises(DataError, match=r"found a list; make them as Sentence\(tuple\(tokens\)\)"):
+        list(SRL.label([["She", "left"]]))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_with_any_number_of_threads_order_and_answers_are_the_same(threads):
+    sentences = [Sentence(("They", "called", str(k), "off")[: 2 + k % 3]) for k in range(300)]
+    assert list(pipeline(threads=threads).label(sentences)) == list(pipeline().label(sentences))

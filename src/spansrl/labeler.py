@@ -8,6 +8,7 @@ scored together, and memory is bounded by `max_tokens` whatever the input's size
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Protocol
@@ -82,19 +83,32 @@ def in_batches(
     rows: Callable[[Sentence], int] = lambda sent: 1,
     max_tokens: int = MAX_TOKENS,
     window: int = WINDOW,
+    threads: int = 1,
 ) -> Iterator[Sentence]:
     """The sentences, labelled in groups of similar length that have at most `max_tokens` with padding.
 
     `rows` says how many rows a sentence takes in such a group. Order is kept; no more than `window` sentences
-    are held at a time.
+    are held at a time. With several `threads`, as many groups are labelled at once.
     """
     stream = iter(sentences)
     while chunk := list(islice(stream, window)):
         out: list[Sentence] = list(chunk)
-        for group in _groups(chunk, rows, max_tokens):
-            for place, sent in zip(group, label([chunk[k] for k in group]), strict=True):
+        groups = list(_groups(chunk, rows, max_tokens))
+        batches = [[chunk[k] for k in group] for group in groups]
+        for group, done in zip(groups, _map(label, batches, threads), strict=True):
+            for place, sent in zip(group, done, strict=True):
                 out[place] = sent
         yield from out
+
+
+def _map(
+    label: Callable[[Sequence[Sentence]], Sequence[Sentence]], batches: list[list[Sentence]], threads: int
+) -> Iterator[Sequence[Sentence]]:
+    if threads == 1 or len(batches) == 1:
+        yield from map(label, batches)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(label, batches)
 
 
 def _groups(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -53,12 +54,15 @@ def load(
     if rule_out_roles and known is None:
         raise ConfigError("to rule out roles, PropBank's frames are needed; register them: spansrl frames")
     if (directory / ENCODER_GRAPH).exists():
-        exported = OnnxModel.load(directory, threads=threads)
+        # Batches are small: to label several at once is faster than to share the work of one.
+        exported = OnnxModel.load(directory, threads=1)
+        at_once = threads or _cores()
         output = exported.config.output
         model: FrameModel = exported
         own = cast(Method, output.decoder), cast(Order, output.order)
     else:
         model, own = _on_torch(directory, threads, device)
+        at_once = 1
     senses = read_description(directory).get("senses", ())
     return Pipeline(
         model,
@@ -68,7 +72,13 @@ def load(
         rule_out_roles=known is not None if rule_out_roles is None else rule_out_roles,
         method=method or own[0],
         order=own[1],
+        threads=at_once,
     )
+
+
+def _cores() -> int:
+    """The processor cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def read_calibration(directory: Path) -> Calibration:

@@ -98,6 +98,7 @@ class Pipeline:
     rule_out_roles: bool = False  # core roles that the predicate's frame does not have
     method: Method = "greedy"
     order: Order = "prob"
+    threads: int = 1  # batches that are labelled at once
 
     def __call__(self, text: str, *, predicates: Predicates = PREDICATE_TYPES) -> Document:
         """The text with its sentences labelled."""
@@ -135,13 +136,18 @@ class Pipeline:
 
         def stream() -> Iterator[Sentence]:
             for sent in sentences:
+                _check_sentence(sent)
                 bare = replace(sent, props=wanted.in_sentence(sent))
                 pieces = _pieces(bare)
                 under_way.append((bare, len(pieces)))
                 yield from pieces
 
         labelled = in_batches(
-            lambda batch: self._label_batch(batch, wanted), stream(), rows=_rows, max_tokens=BATCH_TOKENS
+            lambda batch: self._label_batch(batch, wanted),
+            stream(),
+            rows=_rows,
+            max_tokens=BATCH_TOKENS,
+            threads=self.threads,
         )
         for first in labelled:
             sent, count = under_way.popleft()
@@ -278,6 +284,12 @@ def rule_out(
 
 def _best_type(chances: npt.NDArray[np.float32] | None, s: int, pred: int) -> str | None:
     return None if chances is None else PREDICATE_TYPES[int(chances[s, pred, 1:].argmax())]
+
+
+def _check_sentence(sent: object) -> None:
+    if not isinstance(sent, Sentence):
+        kind = type(sent).__name__
+        raise DataError(f"expected Sentences, found a {kind}; make them as Sentence(tuple(tokens))")
 
 
 def _softmax(x: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

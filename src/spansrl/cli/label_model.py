@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+import click
+
 from spansrl.cli.label_predicates import Predicates
 from spansrl.cli.torch_extra import require_torch, use_device
 from spansrl.decode import Method
@@ -36,7 +38,9 @@ def load_pipeline(
     device: str,
 ) -> Pipeline:
     """The model, after a look at whether it can do what is asked of it."""
-    if rule_out_roles and not (frames and registered()):
+    if rule_out_roles and not frames:
+        raise click.UsageError("--rule-out-roles and --no-frames contradict each other; leave out one")
+    if rule_out_roles and not registered():
         raise ConfigError(
             "--rule-out-roles needs PropBank's frames; register them with: spansrl frames --download"
         )

@@ -77,7 +77,11 @@ def _rows(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -
     table = csv.DictWriter(buffer, columns, dialect="excel-tab", lineterminator="\n")
     table.writeheader()
     for number, sent in enumerate(sentences):
-        table.writerows(sent.rows(number=number))
+        # A row stays one line, for cut, awk and wc: a line break in the text of an argument becomes a blank.
+        table.writerows(
+            {key: " ".join(cell.split()) if isinstance(cell, str) else cell for key, cell in row.items()}
+            for row in sent.rows(number=number)
+        )
         yield buffer.getvalue().encode("utf-8", "replace").decode()
         buffer.seek(0)
         buffer.truncate()
