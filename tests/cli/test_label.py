@@ -426,7 +426,8 @@ def test_a_table_has_the_rows_of_python(call, text_model, tmp_path):
         rows = list(csv.DictReader(file, dialect="excel-tab"))
     document = load(text_model)(TEXT)
     assert rows == [
-        {key: "" if value is None else str(value) for key, value in row.items()} for row in document.rows()
+        {key: "" if value is None else " ".join(str(value).split()) for key, value in row.items()}
+        for row in document.rows()
     ]
     assert call("label", "--model", text_model, "--output", "table", "")[1].startswith(
         "sentence\tpredicate\t"
