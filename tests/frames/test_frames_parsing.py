@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spansrl.frames.parsing import read_frame_file
+from spansrl.frames.parsing import _tidy, read_frame_file
 
 
 def test_a_file_gives_rolesets_with_roles_and_words(guard):
@@ -86,3 +86,19 @@ def test_text_from_any_alphabet_is_read():
     (roleset,), error = read_frame_file(f"<frameset>{inner}</frameset>".encode(), "a.xml")
     assert error is None
     assert (roleset.name, roleset.roles) == ("ärger & Größe", {"1": "ziel"})
+
+
+@pytest.mark.parametrize(
+    ("found", "tidy"),
+    [
+        ("Thing  Sold", "thing sold"),
+        ("Agent of it", "agent of it"),
+        ("TV channel", "TV channel"),
+        ("Price Paid to NASA", "price Paid to NASA"),
+        ("Buyer", "buyer"),
+        ("I", "I"),
+        ("", ""),
+    ],
+)
+def test_meanings_have_no_capitals_of_a_title(found, tidy):
+    assert _tidy(found) == tidy

@@ -119,10 +119,13 @@ def _add_role(roleset: Roleset, attributes: dict[str, str]) -> None:
 
 
 def _tidy(text: str) -> str:
-    """The text in one line, its first word without a capital unless it has more of them, like `TV`."""
+    """The text in one line; its first word, or all of a title, without capitals, but for words like `TV`."""
     words = text.split()
-    if words and (len(words[0]) == 1 or words[0][1:].islower()) and words[0] != "I":
-        words[0] = words[0].lower()
+    capitals = [word[:1].isupper() for word in words]
+    plain = len(words) if len(words) > 1 and all(capitals) else 1
+    for k, word in enumerate(words[:plain]):
+        if (len(word) == 1 or word[1:].islower()) and word != "I":
+            words[k] = word.lower()
     return " ".join(words)
 
 
