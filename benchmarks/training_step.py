@@ -22,8 +22,8 @@ from spansrl.model.batch import Batch, Corpus
 from spansrl.model.crf import crf_loss, gold_tags
 from spansrl.model.embed import LayeredEmbedder
 from spansrl.model.network import Network
-from spansrl.ragged import Ragged, offsets_of
 from spansrl.model.span import SpanLogits, span_loss
+from spansrl.ragged import Ragged, offsets_of
 from spansrl.structures import Argument, Proposition, Sentence, Span
 from spansrl.training import make_optimizer
 
