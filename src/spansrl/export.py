@@ -217,10 +217,27 @@ def _to_onnx(module: nn.Module, examples: Examples, outputs: list[str], *, half:
         logger.setLevel(level)
     assert program is not None
     proto = program.model_proto
+    forget_origin(proto)
     if half:
         store_in_half(proto)
     content: bytes = proto.SerializeToString()
     return content
+
+
+def forget_origin(proto: Any) -> None:
+    """Take out what the exporter notes of its own: stack traces, with the paths of the machine it ran on."""
+    graph = proto.graph
+    for item in (
+        proto,
+        graph,
+        *graph.node,
+        *graph.initializer,
+        *graph.value_info,
+        *graph.input,
+        *graph.output,
+    ):
+        del item.metadata_props[:]
+        item.doc_string = ""
 
 
 def round_to_half(network: Network) -> None:
