@@ -10,24 +10,15 @@ does not look at blank lines.
 
 from __future__ import annotations
 
-import argparse
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import spacy
-from tokenizer_scores import RawText, Score, raw_text
+from tokenizer_scores import Splitter, options, ours, raw_text, scores
 
-from spansrl.tokenize import Offsets, split
-
-Splitter = Callable[[str], Iterator[list[Offsets]]]  # a text -> its sentences, each as its tokens
+from spansrl.tokenize import Offsets
 
 _PARAGRAPH = re.compile(r"(?:(?!\n\n)[\s\S])+")
-
-
-def ours(text: str) -> Iterator[list[Offsets]]:
-    """Sentences by spansrl; limits on their length are not what is compared."""
-    return (list(sent.tokens) for sent in split(text, max_tokens=10_000))
 
 
 def spacy_splitter() -> Splitter:
@@ -45,38 +36,16 @@ def spacy_splitter() -> Splitter:
     return sentences
 
 
-def compared(raw: RawText, splitter: Splitter) -> tuple[Score, Score]:
-    """Tokens and sentences, exact spans."""
-    found = list(splitter(raw.text))
-    return (
-        Score.of(_tokens(raw.sentences), _tokens(found)),
-        Score.of(_bounds(raw.sentences), _bounds(found)),
-    )
-
-
-def _tokens(sentences: list[list[Offsets]]) -> Iterator[Offsets]:
-    return (token for sent in sentences for token in sent)
-
-
-def _bounds(sentences: list[list[Offsets]]) -> Iterator[Offsets]:
-    return ((sent[0][0], sent[-1][1]) for sent in sentences)
-
-
 def main() -> None:
     """Print a Markdown table, a row a split and tokeniser."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--ud", required=True, type=Path)
-    parser.add_argument("--splits", default="dev,test")
-    options = parser.parse_args()
+    chosen = options(__doc__)
     print("| split | tokeniser | tokens P | R | F1 | sentences P | R | F1 |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     splitters = {"spansrl": ours, f"spaCy {spacy.__version__}, blank + sentencizer": spacy_splitter()}
-    for name in options.splits.split(","):
-        raw = raw_text(name, options.ud)
+    for name in chosen.splits.split(","):
+        raw = raw_text(name, chosen.ud)
         for title, splitter in splitters.items():
-            both = compared(raw, splitter)
+            both = scores(raw, splitter)
             cells = (100 * figure for score in both for figure in (score.precision, score.recall, score.f1))
             print(f"| {name} | {title} | " + " | ".join(f"{cell:.2f}" for cell in cells) + " |", flush=True)
 

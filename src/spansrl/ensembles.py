@@ -27,9 +27,16 @@ from spansrl.model.ensemble import (
     expert_features,
     share_sources,
 )
-from spansrl.model.features import Progress, file_hash
+from spansrl.model.features import Progress
 from spansrl.model.network import Network, TorchScorer
-from spansrl.model_directory import FORMAT, WEIGHTS, description_config, read_description, write_json
+from spansrl.model_directory import (
+    FORMAT,
+    WEIGHTS,
+    description_config,
+    file_hash,
+    read_description,
+    write_json,
+)
 from spansrl.runs import Run, Splits
 from spansrl.structures import Sentence
 

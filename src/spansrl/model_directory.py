@@ -134,12 +134,13 @@ def _hashes(directory: Path) -> dict[str, str]:
     files = [path for path in sorted(directory.rglob("*")) if path.is_file() and path != directory / MANIFEST]
     names = {path: path.relative_to(directory).as_posix() for path in files}
     return {
-        name: _file_hash(path)
+        name: file_hash(path)
         for path, name in names.items()
         if not any(part.startswith((".", "__")) for part in name.split("/"))
     }
 
 
-def _file_hash(path: Path) -> str:
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

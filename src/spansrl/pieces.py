@@ -16,6 +16,7 @@ import numpy.typing as npt
 from spansrl.errors import ModelError
 from spansrl.ragged import IntArray, Ragged, offsets_of
 
+SPECIAL_PIECES = 4  # room that a window leaves for special pieces and for position offsets
 _LONGEST_TOKEN = 200  # characters of a token that are looked at; no word is as long
 _MOST_PIECES = 8  # of a token, where not all pieces of its sentence fit the encoder
 

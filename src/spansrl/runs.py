@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import subprocess
 import time
@@ -35,7 +34,7 @@ from spansrl.model.embed import Embedder, LayeredEmbedder, build_embedder, read_
 from spansrl.model.features import Progress
 from spansrl.model.network import Network, TorchScorer
 from spansrl.model.teachers import teacher_marginals
-from spansrl.model_directory import WEIGHTS
+from spansrl.model_directory import WEIGHTS, file_hash
 from spansrl.structures import Sentence
 from spansrl.training import Examples, Position, Step, Trainable, make_optimizer, train
 from spansrl.vocab import role_inventory, sense_inventory
@@ -64,7 +63,7 @@ def read_splits(directory: Path, *, max_tokens: int = 0) -> Splits:
         raise DataError(f"{paths[0]}: no arguments to learn from{limit}")
     if not _has_arguments(dev):
         raise DataError(f"{paths[1]}: no arguments, so no F1 to choose the best epoch by")
-    return Splits(train_data, dev, {path.name: _sha256(path) for path in paths})
+    return Splits(train_data, dev, {path.name: file_hash(path) for path in paths})
 
 
 def _has_arguments(sentences: list[Sentence]) -> bool:
@@ -327,8 +326,3 @@ def _commit() -> str | None:
     except (OSError, subprocess.CalledProcessError):
         return None
     return found.stdout.strip() or None
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

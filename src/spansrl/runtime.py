@@ -19,7 +19,7 @@ from spansrl.config import Config, EmbedderConfig
 from spansrl.decode import SpanScores, TagScores, log_partition
 from spansrl.errors import ModelError
 from spansrl.model_directory import check_manifest, description_config, read_description, read_json
-from spansrl.pieces import PieceTokenizer, load_tokenizer
+from spansrl.pieces import SPECIAL_PIECES, PieceTokenizer, load_tokenizer
 from spansrl.ragged import IntArray, Ragged
 from spansrl.structures import Sentence
 from spansrl.vectors import Vectors
@@ -28,7 +28,6 @@ from spansrl.vocab import Vocabulary
 NO_PREDICATE = 0  # class of a token; class k is PREDICATE_TYPES[k - 1]
 ENCODER_GRAPH = "encoder.onnx"
 ARGUMENTS_GRAPH = "arguments.onnx"
-SPECIAL_PIECES = 4  # room that a window leaves for special pieces and for position offsets
 UNKNOWN = "<unknown>"
 
 Floats = npt.NDArray[np.float32]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import shutil
-import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ import torch
 from builders import SENTENCES, make_config, make_network
 from model.test_transformer import make_bert
 from spansrl.checkpoint import load_network, save_description, save_weights
-from spansrl.cli import export, main
+from spansrl.cli import export
 from spansrl.ensembles import load_labeler
 from spansrl.errors import ModelError
 from spansrl.export import export_model
@@ -64,17 +64,9 @@ def quiet():
 
 
 @pytest.fixture
-def call(monkeypatch, capsys, tmp_path):
+def call(spansrl):
     """Run the command in an empty directory."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*args):
-        monkeypatch.setattr(sys, "argv", ["spansrl", "export", *args])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        return stopped.value.code or 0, *capsys.readouterr()
-
-    return run
+    return partial(spansrl, "export")
 
 
 def save(network: Network, directory) -> None:

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import json
-import sys
+from functools import partial
 
 import pytest
 
-from spansrl.cli import main
 from spansrl.model_directory import FORMAT, write_json, write_manifest
 
 CONFIG = {"encoder": {"kind": "none", "predicate": "after"}, "tasks": {"predicates": True, "senses": True}}
 
 
 @pytest.fixture
-def info(monkeypatch, capsys, tmp_path):
+def info(spansrl):
     """Run the command beside a directory `model`."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*args):
-        monkeypatch.setattr(sys, "argv", ["spansrl", "info", *args])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        return stopped.value.code or 0, *capsys.readouterr()
-
-    return run
+    return partial(spansrl, "info")
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from builders import SENTENCES, make_config, make_network
 from spansrl.calibration import Calibration
 from spansrl.checkpoint import save_description, save_weights
-from spansrl.cli import label_input, main
+from spansrl.cli import label_input
 from spansrl.cli.label_input import text_sentences
 from spansrl.formats import read_sentences, write_sentences
 from spansrl.labeler import Labeler
@@ -64,23 +64,15 @@ def text_model(tmp_path_factory):
 
 
 @pytest.fixture
-def call(monkeypatch, capsys, tmp_path):
+def call(spansrl, monkeypatch, tmp_path):
     """Run a command in a directory that holds in.jsonl and the models one and two."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SPANSRL_HOME", str(tmp_path / "home"))
     write_sentences("in.jsonl", SENTENCES)
     for seed, name in ((1, "one"), (2, "two")):
         network = make_network(seed=seed)
         save_description(tmp_path / name, network, {})
         save_weights(tmp_path / name, network, epoch=0)
-
-    def run(*args):
-        monkeypatch.setattr(sys, "argv", ["spansrl", *map(str, args)])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        return stopped.value.code or 0, *capsys.readouterr()
-
-    return run
+    return spansrl
 
 
 @pytest.fixture

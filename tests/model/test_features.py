@@ -11,9 +11,9 @@ from spansrl.model.features import (
     cached_features,
     compute_features,
     corpus_fingerprint,
-    file_hash,
     similar_lengths,
 )
+from spansrl.model_directory import file_hash
 
 SENTENCES = [("Cats", "sleep"), (), ("Dogs", "bark", "loudly", "."), ("Hm",), ("Cats", "purr")]
 

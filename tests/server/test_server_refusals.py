@@ -192,7 +192,9 @@ def test_a_hundred_megabytes_are_refused_in_little_memory_and_the_client_hears_w
 def test_a_full_queue_is_429_with_a_time_to_come_back(serve, pipeline):
     with serve(queue_chars=100) as client:
         pipeline.may_go.clear()
-        running, waiting = (in_background(client.label, text=text) for text in ("runs", "w" * 90))
+        running = in_background(client.label, text="runs")
+        wait_until(lambda: pipeline.calls)  # else the two could be one batch, and nothing would wait
+        waiting = in_background(client.label, text="w" * 90)
         wait_until(lambda: "spansrl_queue_characters 91" in client.get("/metrics").body.decode())
         answer = client.label(text="z" * 20)
         assert (answer.status, answer.error["code"]) == (429, "queue_full")

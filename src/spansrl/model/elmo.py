@@ -14,7 +14,6 @@ gates come in the order input, new memory, forget, output; the forget gate's con
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Sequence
@@ -30,6 +29,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from spansrl.errors import DataError, MissingExtraError, ModelError
+from spansrl.model_directory import file_hash
 
 # --- characters -------------------------------------------------------------------------------------------
 
@@ -465,6 +465,5 @@ PUBLIC_WEIGHTS = {
 
 def describe_weights(path: Path) -> str:
     """The published name of a weight file, if it has one, and its SHA-256."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    digest = file_hash(path)
     return f"{PUBLIC_WEIGHTS.get(digest, 'ELMo weights of unknown origin')} (sha256 {digest})"

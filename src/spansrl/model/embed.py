@@ -28,18 +28,17 @@ from spansrl.model.features import (
     Tokens,
     cached_features,
     compute_features,
-    file_hash,
     hash_of,
 )
 from spansrl.model.precomputed import read_precomputed
 from spansrl.model.scalar_mix import ScalarMix
 from spansrl.model.transformer import PieceInput, Transformer
+from spansrl.model_directory import file_hash
 from spansrl.pieces import PieceStore
 from spansrl.ragged import IntArray, Ragged
+from spansrl.runtime import UNKNOWN
 from spansrl.vectors import Vectors, read_vectors
 from spansrl.vocab import Vocabulary, frequent_words
-
-UNKNOWN = "<unknown>"
 
 
 class Embedder(nn.Module):

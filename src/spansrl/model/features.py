@@ -110,12 +110,6 @@ def corpus_fingerprint(sentences: Sequence[Tokens]) -> str:
     return digest.hexdigest()
 
 
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def hash_of(content: str | bytes) -> str:
     """SHA-256 of a string or of bytes."""
     return hashlib.sha256(content if isinstance(content, bytes) else content.encode()).hexdigest()

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from spansrl.errors import MissingExtraError, ModelError
-from spansrl.pieces import PieceBatch, PieceStore, PieceTokenizer, load_tokenizer
+from spansrl.pieces import SPECIAL_PIECES, PieceBatch, PieceStore, PieceTokenizer, load_tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,7 @@ class Transformer(nn.Module):
         settings = self.encoder.config
         self.width = int(settings.hidden_size)
         self.n_layers = int(settings.num_hidden_layers) + 1  # with the embedding layer
-        # Room for special pieces and position offsets.
-        self.tokenizer = PieceTokenizer(tokenizer, int(settings.max_position_embeddings) - 4)
+        self.tokenizer = PieceTokenizer(tokenizer, int(settings.max_position_embeddings) - SPECIAL_PIECES)
 
     def prepare(self, sentences: Sequence[Sequence[str]]) -> PieceStore:
         """The sentences in word pieces."""
