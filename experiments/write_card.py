@@ -59,6 +59,8 @@ def card(
         sentences=test["sentences"],
         predicates=test["predicates"],
         **{key: _percentages(test[key], dev[key]) for key in ("arguments", "found", "end_to_end")},
+        wrong=100 - test["arguments"]["precision"],
+        missed=100 - test["arguments"]["recall"],
         senses=test["senses"],
         dev_senses=dev["senses"],
         unseen_f1=unseen["arguments"]["f1"],
@@ -80,7 +82,9 @@ def _percentages(test: dict[str, float], dev: dict[str, float]) -> str:
 def _rows(table: dict[str, dict[str, float]], keys: tuple[str, ...]) -> str:
     rows = sorted(table.items(), key=lambda item: -item[1][keys[0]])
     return "\n".join(
-        f"| {name} | {row[keys[0]]:,.0f} | " + " | ".join(f"{row[key]:.2f}" for key in keys[1:]) + " |"
+        f"| {name} | {row[keys[0]]:,.0f} | "
+        + " | ".join(f"{row[key]:.2f}" if key in row else "–" for key in keys[1:])
+        + " |"
         for name, row in rows
     )
 

@@ -14,6 +14,7 @@ from spansrl.calibration import calibration_error
 from spansrl.evaluation import Counts, end_to_end, score
 from spansrl.lemmas import predicate_type
 from spansrl.pipeline import Pipeline
+from spansrl.progress import Progress, no_progress
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.tags import VERB
 from spansrl.tuning import Pairs, argument_pairs, sense_pairs
@@ -48,10 +49,16 @@ class Appraisal:
         }
 
 
-def appraise(pipeline: Pipeline, gold: Sequence[Sentence]) -> Appraisal:
+def appraise(pipeline: Pipeline, gold: Sequence[Sentence], progress: Progress = no_progress) -> Appraisal:
     """Label the sentences with gold predicates and with found ones, and score both."""
-    given = list(pipeline.label(gold, predicates="given"))
-    found = list(pipeline.label(gold))
+
+    def counted(labelled: Iterator[Sentence], what: str) -> Iterator[Sentence]:
+        for done, sent in enumerate(labelled, start=1):
+            progress(what, done, len(gold))
+            yield sent
+
+    given = list(counted(pipeline.label(gold, predicates="given"), "gold predicates"))
+    found = list(counted(pipeline.label(gold), "found predicates"))
     arguments = score(gold, given)
     both = end_to_end(gold, found)
     senses = sense_pairs(gold, given)
@@ -85,15 +92,14 @@ def _by_type(
             len({prop.pred for prop in sent.props} & {prop.pred for prop in guess.props})
             for sent, guess in zip(own, found, strict=True)
         )
-        yield (
-            type,
-            {
-                "predicates": predicates,
-                "found": 100 * right / max(1, predicates),
-                "senses": _accuracy(sense_pairs(own, guesses)),
-                "arguments_f1": score(own, guesses).overall.f1,
-            },
-        )
+        figures = {
+            "predicates": predicates,
+            "found": 100 * right / max(1, predicates),
+            "senses": _accuracy(sense_pairs(own, guesses)),
+        }
+        if any(prop.args for sent in own for prop in sent.props):  # auxiliaries have none
+            figures["arguments_f1"] = score(own, guesses).overall.f1
+        yield type, figures
 
 
 def _only(sent: Sentence, type: str) -> Sentence:

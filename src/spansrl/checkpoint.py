@@ -58,7 +58,7 @@ def save_description(directory: Path, network: Network, provenance: Mapping[str,
 
 def save_lexicon(directory: Path, sentences: Sequence[Sentence]) -> None:
     """Lemmas and senses of the training data, for a model that labels text."""
-    write_json(directory / LEXICON, lexicon_to_dict(learn_lexicon(sentences)))
+    write_json(directory / LEXICON, lexicon_to_dict(learn_lexicon(sentences)), indent=None)
 
 
 def save_weights(directory: Path, module: nn.Module, *, epoch: int) -> None:

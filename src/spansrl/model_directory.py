@@ -48,9 +48,9 @@ def not_saved(path: Path, error: OSError) -> SpansrlError:
     )
 
 
-def write_json(path: Path, content: Any) -> None:
-    """Replace a JSON file in one go."""
-    write_bytes(path, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
+def write_json(path: Path, content: Any, *, indent: int | None = 2) -> None:
+    """Replace a JSON file in one go; without an indent it is one line, for what nobody reads."""
+    write_bytes(path, (json.dumps(content, indent=indent, ensure_ascii=False) + "\n").encode())
 
 
 def read_json(path: Path) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -13,9 +13,9 @@ from spansrl.decode import Order
 from spansrl.errors import DataError
 from spansrl.evaluation import Score, score
 from spansrl.labeler import Scorer
+from spansrl.progress import Progress, no_progress
 from spansrl.structures import Proposition, Sentence
 
-Progress = Callable[[str, int, int], None]  # (what is being done, how much of it is done, how much there is)
 Distance = Literal["cosine", "euclidean"]
 Vectors = NDArray[np.floating[Any]]
 
@@ -70,7 +70,7 @@ class Inputs:
     model: SpanModel | None = None
     model_lack: str = ""
     settings: Settings = Settings()
-    progress: Progress = lambda what, done, total: None
+    progress: Progress = no_progress
 
 
 def make_system(name: str, gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> System:

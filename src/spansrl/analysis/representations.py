@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from spansrl.analysis.inputs import Progress, Vectors
+from spansrl.analysis.inputs import Vectors
 from spansrl.decode import Order
 from spansrl.ensembles import load_labeler
 from spansrl.errors import ModelError
@@ -24,6 +24,7 @@ from spansrl.model.batch import Corpus
 from spansrl.model.ensemble import Mixture, MixtureScorer, ProductScorer, expert_features
 from spansrl.model.network import Network, TorchScorer
 from spansrl.model.span import SpanOutput, span_vectors
+from spansrl.progress import Progress
 from spansrl.structures import Sentence
 
 BLOCK = 4096  # arguments whose vectors are made at once

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from spansrl.cli.progress import progress_bar
 from spansrl.cli.torch_extra import threads_option
 from spansrl.formats import READABLE, read_sentences
 from spansrl.formats.files import STANDARD_STREAM, plain_name
@@ -127,7 +126,7 @@ def command(
     _check_streams([gold, *systems.values(), *([train] if train else [])])
     sentences = list(read_sentences(gold, format))
     loaded, lack = _look_into(model, only, threads, cache)
-    with Bars() as bars:
+    with progress_bar() as progress:
         inputs = Inputs(
             gold=sentences,
             systems=[
@@ -145,40 +144,12 @@ def command(
                 distance=distance,
                 spans=spans,
             ),
-            progress=bars.show,
+            progress=progress,
         )
         sections = build_sections(inputs, only)
     facts = _facts(gold, systems, model, train)
     names = write_report(out, f"Analysis: {', '.join(systems)}", facts, sections)
     _tell(out, sections, len(names))
-
-
-class Bars:
-    """A bar on standard error for each long step, as it comes; none where that is no terminal."""
-
-    def __init__(self) -> None:
-        self.progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True, markup=False, emoji=False),
-        )
-        self.tasks: dict[str, TaskID] = {}
-
-    def __enter__(self) -> Bars:
-        if self.progress.console.is_terminal:
-            self.progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.progress.console.is_terminal:
-            self.progress.stop()
-
-    def show(self, what: str, done: int, total: int) -> None:
-        """Tell how far a step is."""
-        if what not in self.tasks:
-            self.tasks[what] = self.progress.add_task(what)
-        self.progress.update(self.tasks[what], completed=done, total=total)
 
 
 def _named(predictions: Sequence[str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from spansrl.cli.progress import progress_bar
 from spansrl.errors import DataError, ModelError
 from spansrl.formats import read_sentences
 
@@ -60,7 +61,8 @@ def command(
     sentences = [sent for sent in read_sentences(gold) if sent.tokens not in seen]
     if not any(sent.props for sent in sentences):
         raise DataError(f"{gold}: no predicates to score against")
-    figures = appraise(pipeline, sentences).to_dict()
+    with progress_bar() as progress:
+        figures = appraise(pipeline, sentences, progress).to_dict()
     click.echo(_table(figures))
     if save is not None:
         write_json(save, figures)
@@ -90,7 +92,8 @@ def _table(figures: dict[str, Any]) -> str:
         "| --- | --- | --- | --- | --- |",
     ]
     for type, row in figures["by_type"].items():
-        cells = f"{row['found']:.2f} | {row['senses']:.2f} | {row['arguments_f1']:.2f}"
+        arguments = f"{row['arguments_f1']:.2f}" if "arguments_f1" in row else "–"
+        cells = f"{row['found']:.2f} | {row['senses']:.2f} | {arguments}"
         lines.append(f"| {type} | {row['predicates']:.0f} | {cells} |")
     lines += ["", "| role | gold | P | R | F1 |", "| --- | --- | --- | --- | --- |"]
     for role, row in sorted(figures["by_role"].items(), key=lambda item: -item[1]["gold"]):

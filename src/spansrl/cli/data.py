@@ -15,7 +15,7 @@ from spansrl.corpora.conll05 import build_conll05
 from spansrl.corpora.conll12 import build_conll12
 from spansrl.corpora.corpus import AUDIT_FILE, Corpus, write_corpus
 from spansrl.corpora.ewt import build_ewt
-from spansrl.corpora.sources import Progress
+from spansrl.progress import Progress
 
 _WIDTH = 100
 

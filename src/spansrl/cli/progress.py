@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import Progress as ProgressBar
 
-from spansrl.corpora.sources import Progress, no_progress
+from spansrl.progress import Progress, no_progress
 
 
 @contextmanager
@@ -24,6 +24,6 @@ def progress_bar() -> Iterator[Progress]:
         def report(what: str, done: int, total: int | None) -> None:
             if what not in tasks:
                 tasks[what] = bar.add_task(what, total=total)
-            bar.update(tasks[what], completed=done)
+            bar.update(tasks[what], completed=done, total=total)
 
         yield report

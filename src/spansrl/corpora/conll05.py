@@ -20,12 +20,10 @@ from spansrl.corpora.audit import DOCUMENT_KEY, Audit
 from spansrl.corpora.corpus import Corpus
 from spansrl.corpora.ptb import read_terminals
 from spansrl.corpora.sources import (
-    Progress,
     decompressed,
     fingerprint,
     lines_of,
     member_path,
-    no_progress,
     read_members,
 )
 from spansrl.errors import DataError, FormatError
@@ -33,6 +31,7 @@ from spansrl.formats.conll import Block, read_conll, split_blocks
 from spansrl.formats.detect import conll05_form
 from spansrl.formats.files import Line
 from spansrl.formats.layouts import FRAME, LAYOUTS, NE, PARSE, POS
+from spansrl.progress import Progress, no_progress
 from spansrl.structures import Sentence
 
 # Names of the parts as the release has them, and the split that each belongs to.

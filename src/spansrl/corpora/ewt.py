@@ -17,10 +17,11 @@ from spansrl.corpora.audit import Audit
 from spansrl.corpora.conllu import read_conllu
 from spansrl.corpora.corpus import Corpus
 from spansrl.corpora.joining import join_document
-from spansrl.corpora.sources import Pin, Progress, fetched, fingerprint, lines_of, no_progress, read_members
+from spansrl.corpora.sources import Pin, fetched, fingerprint, lines_of, read_members
 from spansrl.errors import DataError
 from spansrl.formats.conll import read_conll
 from spansrl.formats.layouts import LAYOUTS
+from spansrl.progress import Progress, no_progress
 from spansrl.structures import Sentence
 
 SPLITS = ("train", "dev", "test")

@@ -27,9 +27,7 @@ from typing import IO, cast
 
 from spansrl.errors import DataError, FormatError
 from spansrl.formats.files import Line, decoded_lines
-
-# What is being done, how much of it is done, and how much there is, where that is known.
-Progress = Callable[[str, int, int | None], None]
+from spansrl.progress import Progress, no_progress
 
 # A file's name, its size, and how it is read, which must happen before the next is asked for.
 Member = tuple[str, int, Callable[[], bytes]]
@@ -51,10 +49,6 @@ class Pin:
     commit: str
     url: str
     sha256: str
-
-
-def no_progress(what: str, done: int, total: int | None) -> None:
-    """The progress callback of those who do not watch."""
 
 
 def is_url(source: str) -> bool:

@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from spansrl.corpora.sources import Pin, Progress, fetched, fingerprint, is_url, no_progress, read_members
+from spansrl.corpora.sources import Pin, fetched, fingerprint, is_url, read_members
 from spansrl.errors import DataError, FormatError
 from spansrl.frames.index import FrameIndex
 from spansrl.frames.parsing import Roleset, read_frame_file
 from spansrl.frames.store import Registration, save_frames
+from spansrl.progress import Progress, no_progress
 
 # Abbreviated and digested as the pins of corpora.ewt are.
 FRAMES = Pin(

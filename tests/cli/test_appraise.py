@@ -1,0 +1,78 @@
+"""`spansrl appraise` with a toy model."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+
+from spansrl.formats import write_sentences
+from toy_text_model import TOYS, make_text_network, save, train
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A model that has learnt its toys by heart."""
+    network = make_text_network()
+    train(network, np.arange(len(TOYS)), 100)
+    return save(network, tmp_path_factory.mktemp("toy") / "model")
+
+
+@pytest.fixture
+def appraise(spansrl, model):
+    """Run the command beside gold.jsonl, the toys."""
+    write_sentences("gold.jsonl", TOYS)
+    return partial(spansrl, "appraise", "--model", model)
+
+
+def test_what_was_learnt_by_heart_is_right(appraise):
+    code, out, err = appraise("gold.jsonl")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "5 sentences, 7 predicates"
+    assert "| arguments, gold predicates | 100.00 | 100.00 | 100.00 |" in lines
+    assert "| predicates found | 100.00 | 100.00 | 100.00 |" in lines
+    # Its encoder sees words alone, so the two senses of "called" are one to it.
+    assert "Senses, accuracy on gold predicates: 85.71" in lines
+    assert "| ARG0 | 4 | 100.00 | 100.00 | 100.00 |" in lines
+
+
+def test_predicates_without_gold_arguments_have_no_score_of_arguments(appraise):
+    _, out, _ = appraise("gold.jsonl", "--save", "figures.json")
+    assert "| auxiliary | 1 | 100.00 | 100.00 | – |" in out.splitlines()
+    with open("figures.json", encoding="utf-8") as file:
+        assert set(json.load(file)["by_type"]["auxiliary"]) == {"predicates", "found", "senses"}
+
+
+def test_sentences_of_another_file_are_left_out(appraise):
+    write_sentences("train.jsonl", TOYS[:2])
+    _, out, _ = appraise("gold.jsonl", "--unlike", "train.jsonl")
+    assert out.startswith("3 sentences, 5 predicates\n")
+
+
+def test_the_figures_are_compared_with_those_of_the_card(appraise, model):
+    card = model / "scores.json"
+    assert appraise("gold.jsonl", "--save", card)[0] == 0
+    code, out, _ = appraise("gold.jsonl", "--compare")
+    assert (code, out.splitlines()[-1]) == (0, "The model's card has the same figures.")
+    figures = json.loads(card.read_text(encoding="utf-8"))
+    card.write_text(json.dumps(figures | {"senses": 99.0}), encoding="utf-8")
+    code, _, err = appraise("gold.jsonl", "--compare")
+    assert (code, err) == (1, f"spansrl: error: {card}: 'senses' is 99.0 there, and 85.71 now\n")
+    card.write_text("[]", encoding="utf-8")
+    code, _, err = appraise("gold.jsonl", "--compare")
+    assert (code, err) == (1, f"spansrl: error: {card}: does not hold the figures of an appraisal\n")
+
+
+def test_gold_without_predicates_is_refused(appraise):
+    write_sentences("none.jsonl", TOYS[-1:])
+    code, out, err = appraise("none.jsonl")
+    assert (code, out, err) == (1, "", "spansrl: error: none.jsonl: no predicates to score against\n")
+
+
+def test_roles_cannot_be_ruled_out_without_frames(appraise):
+    code, _, err = appraise("gold.jsonl", "--rule-out-roles")
+    assert code == 2
+    assert "--rule-out-roles needs --frames" in err
