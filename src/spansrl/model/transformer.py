@@ -98,11 +98,8 @@ def _without_progress_bar() -> Iterator[None]:
 def _load_encoder(directory: Path, *, weights: bool) -> Any:
     try:
         from transformers import AutoConfig, AutoModel
-        from transformers.utils import logging
     except ImportError as error:
         raise MissingExtraError("a transformer embedder", "train") from error
-    bars = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # the library never prints
     try:
         config = AutoConfig.from_pretrained(directory, local_files_only=True)
         if weights:
@@ -115,8 +112,5 @@ def _load_encoder(directory: Path, *, weights: bool) -> Any:
     except (OSError, ValueError, KeyError) as error:
         reason = str(error).strip().splitlines()[0]
         raise ModelError(f"{directory}: cannot load the encoder: {reason}") from error
-    finally:
-        if bars:
-            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
     encoder.pooler = None  # the sentence vector is never used, and its weights would get no gradient
     return encoder
