@@ -412,6 +412,19 @@ def test_a_terminal_has_colours_unless_it_wants_none(call, text_model, monkeypat
     assert "\x1b[1mleft\x1b[0m" in call(*args)[1]
 
 
+def test_a_drawing_lists_the_meanings_of_roles_when_frames_are_registered(call, text_model, tmp_path):
+    args = ("label", "--model", text_model, "--predicates", "1", "She left the house.")
+    before = call(*args, "--output", "pretty")[1]
+    sense = json.loads(call(*args)[1])["props"][0]["sense"]
+    roles = "".join(f'<role n="{number}" descr="part {number}"/>' for number in range(6))
+    (tmp_path / "one.xml").write_text(f'<frameset><roleset id="{sense}">{roles}</roleset></frameset>')
+    assert call("frames", ".")[0] == 0
+    assert call(*args, "--output", "pretty", "--no-frames")[1] == before
+    (prop,) = json.loads(call(*args)[1])["props"]
+    listed = "; ".join(sorted({f"{arg['role'].removeprefix('R-')} {arg['meaning']}" for arg in prop["args"]}))
+    assert call(*args, "--output", "pretty")[1] == f"{before}\n  {sense}: {listed}\n"
+
+
 def test_a_table_has_the_rows_of_python(call, text_model, tmp_path):
     assert call("label", "--model", text_model, TEXT, "-o", "out.tsv") == (0, "", "")
     with open("out.tsv", encoding="utf-8", newline="") as file:

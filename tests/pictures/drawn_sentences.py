@@ -83,7 +83,10 @@ def sentences(draw) -> Sentence:
     spans = st.tuples(st.integers(0, size - 1), st.integers(1, size)).map(
         lambda pair: Span(min(pair), max(max(pair), min(pair) + 1))
     )
-    args = st.lists(st.builds(Argument, st.sampled_from(ROLES), spans), max_size=4).map(tuple)
+    meanings = st.none() | st.text(max_size=30)
+    args = st.lists(st.builds(Argument, st.sampled_from(ROLES), spans, meaning=meanings), max_size=4).map(
+        tuple
+    )
     verbs = st.none() | st.lists(spans, max_size=2).map(tuple)
     names = st.none() | st.sampled_from(["keep.01", "追.01"]) | st.text(min_size=1, max_size=8)
     props = st.builds(Proposition, pred=st.integers(0, size - 1), args=args, sense=names, v=verbs)

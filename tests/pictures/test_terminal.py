@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from drawn_sentences import CAT, HOSTILE, LONG, NESTED, PICKED, SENTENCES, prop, sentence, sentences
@@ -9,8 +10,27 @@ from hypothesis import strategies as st
 
 from spansrl.pictures import sentence_text
 from spansrl.pictures.characters import columns
-from spansrl.structures import Sentence
+from spansrl.structures import Argument, Sentence, Span
 
+
+def meant(role: str, start: int, meaning: str, end: int | None = None) -> Argument:
+    return Argument(role, Span(start, end or start + 1), meaning=meaning)
+
+
+MEANT = replace(
+    CAT,
+    props=(
+        replace(
+            CAT.props[0],
+            args=(
+                meant("ARG0", 0, "follower", 2),
+                meant("R-ARG0", 2, "follower"),
+                meant("ARG1", 4, "thing followed, or hunted", 6),
+            ),
+        ),
+        replace(CAT.props[1], args=(meant("ARG0", 0, "sleeper", 6), meant("ARGM-TMP", 7, "time"))),
+    ),
+)
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -43,6 +63,44 @@ def test_long_sentences_wrap_and_later_parts_say_whose_they_are():
         "───ARG1──╯\n"
         "┄ARGM-TMP╯"
     )
+
+
+def test_meanings_of_roles_are_listed_below_by_predicate():
+    assert sentence_text(MEANT, width=80) == (
+        "The cat that     chased     the mouse slept      yesterday .\n"
+        "╰ARG0─╯ ╰R-ARG0╯ ╚chase.01╝ ╰─ARG1──╯\n"
+        "╰───────────────ARG0────────────────╯ ╚sleep.01╝ ╰ARGM-TMP╯\n"
+        "\n"
+        "  chase.01: ARG0 follower; ARG1 thing followed, or hunted\n"
+        "  sleep.01: ARG0 sleeper; ARGM-TMP time"
+    )
+
+
+def test_listed_meanings_wrap_between_roles_where_they_can():
+    listed = sentence_text(MEANT, width=32).split("\n\n")[-1]
+    assert listed == (
+        "  chase.01: ARG0 follower;\n"
+        "    ARG1 thing followed, or\n"
+        "    hunted\n"
+        "  sleep.01: ARG0 sleeper;\n"
+        "    ARGM-TMP time"
+    )
+
+
+def test_predicates_of_one_sense_are_listed_once():
+    ran = [replace(prop(k, "run.02"), args=(meant("ARG0", k - 1, "runner"),)) for k in (1, 3)]
+    assert sentence_text(sentence("we run they ran", *ran)).endswith("\n\n  run.02: ARG0 runner")
+
+
+def test_frames_say_what_arguments_do_not():
+    class Chasing:
+        def definition(self, sense):
+            return None
+
+        def meaning(self, sense, role):
+            return "follower" if (sense, role) == ("chase.01", "ARG0") else None
+
+    assert sentence_text(CAT, frames=Chasing()) == f"{sentence_text(CAT)}\n\n  chase.01: ARG0 follower"
 
 
 def test_pieces_of_a_verb_are_marked_each():
@@ -92,11 +150,14 @@ def test_wide_characters_keep_brackets_under_their_words():
 
 
 def test_colours_change_nothing_but_the_colour():
-    for sent in SENTENCES.values():
+    for sent in (*SENTENCES.values(), MEANT):
         plain, coloured = (sentence_text(sent, width=50, colour=colour) for colour in (False, True))
         assert COLOUR.sub("", coloured) == plain
     assert "\x1b[38;5;63m╰ARG0─╯\x1b[0m" in sentence_text(CAT, colour=True)
     assert "\x1b[1mchased\x1b[0m" in sentence_text(CAT, colour=True)
+    assert "\n  \x1b[1mchase.01:\x1b[0m \x1b[38;5;63mARG0\x1b[0m follower;" in sentence_text(
+        MEANT, colour=True
+    )
 
 
 def test_a_word_longer_than_the_line_is_cut():

@@ -66,7 +66,7 @@ def _drawn(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) 
     colour = screen and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     encoding = sys.stdout.encoding if screen else "utf-8"
     for number, sent in enumerate(sentences):
-        drawing = sentence_text(sent, width=width, colour=colour, encoding=encoding)
+        drawing = sentence_text(sent, width=width, colour=colour, encoding=encoding, frames=frames)
         yield f"{drawing}\n" if number == 0 else f"\n{drawing}\n"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from spansrl.pictures.palette import group_of
+from spansrl.pictures.palette import base_role, group_of
 from spansrl.structures import Argument, Proposition, Sentence, Span
 
 
@@ -63,9 +63,28 @@ class Row(NamedTuple):
         return max(mark.end for mark in self.marks)
 
 
+class Gloss(NamedTuple):
+    """What a predicate's roles stand for, for pictures that nobody can point at."""
+
+    name: str
+    roles: tuple[tuple[str, str], ...]
+
+
 def rows_of(sent: Sentence, frames: Frames | None = None) -> list[Row]:
     """One row a proposition, in the sentence's order; `frames` serves arguments without a meaning."""
     return [_row(sent, prop, frames) for prop in sent.props]
+
+
+def glosses_of(sent: Sentence, frames: Frames | None = None) -> list[Gloss]:
+    """One gloss a name of predicates whose roles have meanings; R- and C- roles mean what their role does."""
+    found: dict[str, Gloss] = {}
+    for prop in sent.props:
+        name = name_of(sent, prop)
+        meanings = ((base_role(arg.role), _meaning(arg, prop, frames)) for arg in prop.args)
+        if known := {(role, meaning) for role, meaning in meanings if meaning}:
+            before = found[name].roles if name in found else ()
+            found[name] = Gloss(name, tuple(sorted(known.union(before))))
+    return list(found.values())
 
 
 def shelves(rows: Sequence[Row], *, shared: bool) -> list[list[tuple[int, Row]]]:
@@ -139,13 +158,17 @@ def _predicate_title(prop: Proposition, name: str, frames: Frames | None) -> str
 
 
 def _argument_title(arg: Argument, prop: Proposition, name: str, frames: Frames | None) -> str:
-    meaning = arg.meaning
-    if meaning is None and frames is not None:
-        meaning = frames.meaning(prop.sense, arg.role)
+    meaning = _meaning(arg, prop, frames)
     parts = [f"{arg.role} of {name}" if meaning is None else f"{arg.role} of {name}: {meaning}"]
     if arg.prob is not None:
         parts.append(_percent(arg.prob))
     return " · ".join(parts)
+
+
+def _meaning(arg: Argument, prop: Proposition, frames: Frames | None) -> str | None:
+    if arg.meaning is None and frames is not None:
+        return frames.meaning(prop.sense, arg.role)
+    return arg.meaning
 
 
 def _percent(prob: float) -> str:

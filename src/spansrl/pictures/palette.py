@@ -54,13 +54,18 @@ _FAMILIES = {
 _FAMILY = {suffix: family for family, suffixes in _FAMILIES.items() for suffix in suffixes}
 
 
+def base_role(role: str) -> str:
+    """The role that an R- or C- role belongs to, or the role itself."""
+    return role.removeprefix("R-").removeprefix("C-")
+
+
 def group_of(role: str) -> str:
     """The group of a role, in the spelling of CoNLL-2005 or of PropBank.
 
     >>> group_of("ARG0"), group_of("R-A0"), group_of("AM-TMP"), group_of("ARGM-MOD")
     ('arg0', 'arg0', 'time', 'clause')
     """
-    base = role.removeprefix("R-").removeprefix("C-")
+    base = base_role(role)
     if core := _CORE.fullmatch(base):
         return f"arg{core[1].replace('A', '5')}"
     return _FAMILY.get(base.rpartition("-")[2], "clause")

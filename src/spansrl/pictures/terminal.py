@@ -1,4 +1,4 @@
-"""A sentence as text: words, and under them a line of brackets for each proposition.
+"""A sentence as text: words, under them a line of brackets for each proposition, and what their roles mean.
 
 Everything that a terminal would act upon is made visible first, and all characters are counted as the cells
 that they take. Brackets are box-drawing characters, or ASCII where the encoding has none.
@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 from spansrl.pictures.characters import columns, visible
 from spansrl.pictures.lines import Line, break_lines
-from spansrl.pictures.marks import PREDICATE, Mark, Row, glued, rows_of
-from spansrl.pictures.palette import GROUPS
+from spansrl.pictures.marks import PREDICATE, Frames, Gloss, Mark, Row, glosses_of, glued, rows_of
+from spansrl.pictures.palette import GROUPS, group_of
 from spansrl.structures import Sentence
 
 _NARROWEST = 16  # columns; in fewer, no label could be read
+_INDENT = 2  # columns before a list of meanings, which sets it apart from words
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
@@ -40,8 +41,17 @@ _BOX = Pen(Bracket("╚", "═", "╝"), Bracket("╰", "─", "╯"), Bracket("
 _ASCII = Pen(Bracket("[", "=", "]"), Bracket("(", "-", ")"), Bracket("(", ".", ")"), "...")
 
 
-def sentence_text(sent: Sentence, *, width: int = 80, colour: bool = False, encoding: str = "utf-8") -> str:
+def sentence_text(
+    sent: Sentence,
+    *,
+    width: int = 80,
+    colour: bool = False,
+    encoding: str = "utf-8",
+    frames: Frames | None = None,
+) -> str:
     """The drawing, in lines of at most `width` columns (16 if that is less), without a last line end.
+
+    Where meanings of roles are known, a list of them follows, by predicate.
 
     `encoding` is the terminal's; what it cannot hold is written as an escape. A word that is longer than a
     line is cut. Colours are of the 256 that terminals know, and only repeat what the labels say.
@@ -57,7 +67,10 @@ def sentence_text(sent: Sentence, *, width: int = 80, colour: bool = False, enco
         limit=width,
         label_width=lambda mark: columns(mark.label) + 2,
     )
-    drawn = ("\n".join(_drawn(line, words, rows, pen, colour)) for line in lines)
+    drawn = ["\n".join(_drawn(line, words, rows, pen, colour)) for line in lines]
+    if glosses := glosses_of(sent, frames):
+        told = (line for gloss in glosses for line in _told(gloss, width, encoding, pen, colour))
+        drawn.append("\n".join(told))
     return ("\n\n" if rows else "\n").join(drawn)
 
 
@@ -73,7 +86,11 @@ def _drawn(line: Line, words: list[str], rows: list[Row], pen: Pen, colour: bool
     for row in rows:
         for lane in row.lanes:
             pieces = [
-                (extent[0], _bracket(mark, line, int(extent[1] - extent[0]), row, pen), _code(mark, colour))
+                (
+                    extent[0],
+                    _bracket(mark, line, int(extent[1] - extent[0]), row, pen),
+                    _code(mark.group, colour),
+                )
                 for mark in lane
                 if (extent := line.extent(*mark.span)) is not None
             ]
@@ -104,10 +121,35 @@ def _bracket(mark: Mark, line: Line, width: int, row: Row, pen: Pen) -> str:
     return left + kind.line * (room // 2) + label + kind.line * (room - room // 2) + right
 
 
-def _code(mark: Mark, colour: bool) -> str:
+def _told(gloss: Gloss, width: int, encoding: str, pen: Pen, colour: bool) -> Iterator[str]:
+    """A predicate's name, its roles and their meanings; a role begins a line if it does not fit the last."""
+    line: list[tuple[int, str, str]] = []
+    at = _INDENT
+    for part in _parts(gloss, colour):
+        words = [(_shown(word, width - 2 * _INDENT, encoding, pen), code) for word, code in part]
+        needed = len(words) - 1 + sum(columns(word) for word, _ in words)
+        for word, code in words:
+            if line and at + max(needed, columns(word)) > width:
+                yield _set(line)
+                line, at = [], 2 * _INDENT
+            line.append((at, word, code))
+            at += columns(word) + 1
+            needed = 0
+    yield _set(line)
+
+
+def _parts(gloss: Gloss, colour: bool) -> Iterator[list[tuple[str, str]]]:
+    """What stays together on a line if it can, in words with their colour."""
+    yield [(f"{gloss.name}:", _code(PREDICATE, colour))]
+    for number, (role, meaning) in enumerate(gloss.roles, start=1):
+        text = f"{meaning};" if number < len(gloss.roles) else meaning
+        yield [(role, _code(group_of(role), colour)), *((word, "") for word in text.split())]
+
+
+def _code(group: str, colour: bool) -> str:
     if not colour:
         return ""
-    return _BOLD if mark.group == PREDICATE else f"\x1b[38;5;{GROUPS[mark.group].terminal}m"
+    return _BOLD if group == PREDICATE else f"\x1b[38;5;{GROUPS[group].terminal}m"
 
 
 def _encodes(encoding: str) -> bool:
