@@ -7,7 +7,8 @@ from strategies import column_sentences, phrases
 
 from spansrl.errors import FormatError
 from spansrl.formats import WRITABLE, read_sentences, write_sentences
-from spansrl.formats.conll import conll_lines, read_conll
+from spansrl.formats.conll import read_conll
+from spansrl.formats.conll_writing import conll_lines
 from spansrl.formats.files import Line
 from spansrl.formats.layouts import LAYOUTS
 from spansrl.formats.losses import Losses

@@ -12,7 +12,8 @@ from itertools import chain, islice
 from pathlib import Path
 
 from spansrl.errors import DataError, FormatError
-from spansrl.formats.conll import conll_lines, read_conll
+from spansrl.formats.conll import read_conll
+from spansrl.formats.conll_writing import conll_lines
 from spansrl.formats.detect import conll05_form, format_of_content, format_of_name
 from spansrl.formats.files import STANDARD_STREAM, Line, OnRead, open_output, read_lines, shown_path
 from spansrl.formats.jsonl import jsonl_lines, read_jsonl, sentence_schema

@@ -1,0 +1,232 @@
+"""One writer for every CoNLL shape; `layouts.py` holds what differs between them.
+
+It writes the normal form: one tab between cells, one blank line after each sentence. A file in normal form
+comes back from JSON lines to the byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeGuard
+
+from spansrl.errors import DataError, FormatError
+from spansrl.formats.conll import Ids, counted, says_anything, unless_empty
+from spansrl.formats.layouts import CONLL05_FORMS, FORM_KEY, NOTHING, UNNAMED, Column, Kind, Layout
+from spansrl.formats.losses import Losses
+from spansrl.structures import Proposition, Sentence
+from spansrl.tags import (
+    BRACKETS_KEY,
+    VERB,
+    bio_from_phrases,
+    column_from_phrases,
+    keep_apart,
+    keep_nested,
+    phrases_of,
+)
+
+_UNWRITABLE = re.compile(r"[ \t\r\n\ufeff\ud800-\udfff]")
+_FORMS = [layout.form for layout in CONLL05_FORMS.values()]
+
+
+def conll_lines(
+    sentences: Iterable[Sentence], layout: Layout, losses: Losses, path: str = "<output>"
+) -> Iterator[str]:
+    """The sentences as lines of this layout, without line ends; `losses` counts what it cannot hold."""
+    ids = Ids()
+    document: tuple[str, ...] | None = None
+    for number, sent in enumerate(sentences, start=1):
+        if not sent.tokens:
+            losses.items["sentences without tokens, left out"] += 1
+            continue
+        try:
+            rows = _SentenceWriter(sent, layout, losses).rows()
+        except DataError as error:
+            message = f"sentence {number} cannot be written as {layout.name}: {error}"
+            raise FormatError(message, path=path) from error
+        constants = tuple(rows[0][place] for place in layout.constant_places)
+        if ids.next(layout, constants) != sent.id and sent.id is not None:
+            losses.fields["id"] += 1
+        if layout.has_documents and constants != document:
+            yield from () if document is None else ("#end document",)
+            yield _begin_document(*constants)
+            document = constants
+        yield from map("\t".join, rows)
+        yield ""
+    if document is not None:
+        yield "#end document"
+
+
+@dataclass(slots=True)
+class _SentenceWriter:
+    """One sentence on its way from values to cells."""
+
+    sent: Sentence
+    layout: Layout
+    losses: Losses
+    held: set[str] = field(default_factory=set)  # keys of Sentence.extra that found a column
+
+    def rows(self) -> list[tuple[str, ...]]:
+        props = self._one_a_token()
+        before = [self._cells(column, props) for column in self.layout.before]
+        after = [self._cells(column, props) for column in self.layout.after]
+        arguments = [self._argument_column(prop) for prop in props]
+        if self.layout.find(Kind.SENSE) is not None:
+            self._join_senses(props, before)
+        self._count_losses(props)
+        return list(zip(*before, *arguments, *after, strict=True))
+
+    def _one_a_token(self) -> list[Proposition]:
+        """The propositions in the order of their predicates; a row has place for one."""
+        found: dict[int, Proposition] = {}
+        for prop in self.sent.props:
+            if not 0 <= prop.pred < len(self.sent):
+                size = counted(len(self.sent), "token")
+                raise DataError(f"the predicate {prop.pred} is outside the sentence of {size}")
+            if prop.pred in found:
+                self.losses.items["second propositions of one token, left out"] += 1
+            else:
+                found[prop.pred] = prop
+        return [found[pred] for pred in sorted(found)]
+
+    def _cells(self, column: Column, props: list[Proposition]) -> list[str]:
+        sent, size = self.sent, len(self.sent)
+        match column.kind:
+            case Kind.TOKENS:
+                return [self._clean(token) for token in sent.tokens]
+            case Kind.POS:
+                return [column.empty] * size if sent.pos is None else [self._clean(tag) for tag in sent.pos]
+            case Kind.INDEX:
+                return [str(place) for place in range(size)]
+            case Kind.CONSTANT:
+                return [self._constant(column)] * size
+            case Kind.LEMMA:
+                return self._lemmas(props)
+            case Kind.SENSE:
+                return self._senses(props)
+            case Kind.CELLS:
+                cells = sent.extra.get(column.key)
+                if not _is_strings(cells, size) or not says_anything(cells, column):
+                    return [column.empty] * size
+                self.held.add(column.key)
+                return [self._clean(cell) for cell in cells]
+
+    def _constant(self, column: Column) -> str:
+        value = self.sent.extra.get(column.key)
+        if not isinstance(value, str):
+            return column.empty
+        if value != NOTHING:
+            self.held.add(column.key)
+        return self._clean(value)
+
+    def _lemmas(self, props: list[Proposition]) -> list[str]:
+        marks = self.layout.predicate is Kind.LEMMA
+        if marks or self.sent.lemmas is None:
+            cells = [NOTHING] * len(self.sent)
+        else:
+            cells = [self._clean(lemma) for lemma in self.sent.lemmas]
+        for prop in props:
+            cells[prop.pred] = self._named(self._lemma(prop), marks)
+        return cells
+
+    def _lemma(self, prop: Proposition) -> str | None:
+        """The predicate's lemma, or the next best: the token's, or the stem of the sense."""
+        if prop.lemma is not None:
+            return prop.lemma
+        if self.sent.lemmas is not None and self.sent.lemmas[prop.pred] != NOTHING:
+            return self.sent.lemmas[prop.pred]
+        return (prop.sense or "").rpartition(".")[0] or None
+
+    def _senses(self, props: list[Proposition]) -> list[str]:
+        cells = [NOTHING] * len(self.sent)
+        for prop in props:
+            cells[prop.pred] = self._named(prop.sense, self.layout.predicate is Kind.SENSE)
+        return cells
+
+    def _join_senses(self, props: list[Proposition], before: list[list[str]]) -> None:
+        """Write 'keep.01' as '01' where the lemma 'keep' stands in the same row."""
+        lemma_place, sense_place = self.layout.find(Kind.LEMMA), self.layout.find(Kind.SENSE)
+        if self.layout.whole_sense or lemma_place is None or sense_place is None:
+            return
+        no_lemma = UNNAMED if self.layout.predicate is Kind.LEMMA else NOTHING
+        for prop in props:
+            lemma, sense = before[lemma_place][prop.pred], before[sense_place][prop.pred]
+            stem, _, number = sense.rpartition(".")
+            if stem == lemma != UNNAMED and number not in ("", NOTHING, UNNAMED):
+                before[sense_place][prop.pred] = number
+            elif prop.sense not in (None, NOTHING) and "." not in sense and lemma != no_lemma:
+                self.losses.items["senses without a lemma, which come back with that of the predicate"] += 1
+
+    def _named(self, value: str | None, marks: bool) -> str:
+        """A cell for a predicate's lemma or sense; where it marks the predicate it must not be '-'."""
+        if value is None:
+            return UNNAMED if marks else NOTHING
+        if value == NOTHING:
+            self.losses.items["names of predicates that are '-'"] += 1
+            return UNNAMED if marks else NOTHING
+        return self._clean(value)
+
+    def _argument_column(self, prop: Proposition) -> list[str]:
+        if any(arg.role == VERB for arg in prop.args):
+            found = f"predicate {prop.pred} has an argument with the role 'V'"
+            raise DataError(f"{found}; the verb belongs into 'v'")
+        keep, write = (
+            (keep_apart, bio_from_phrases) if self.layout.bio else (keep_nested, column_from_phrases)
+        )
+        kept, dropped = keep(phrases_of(prop))
+        if dropped:
+            kind = "overlapping" if self.layout.bio else "crossing"
+            self.losses.items[f"{kind} spans, left out"] += len(dropped)
+        return write(kept, len(self.sent))
+
+    def _clean(self, cell: str) -> str:
+        if cell and not _UNWRITABLE.search(cell):
+            return cell
+        self.losses.items["cells with white space or no text, written with '_'"] += 1
+        return _UNWRITABLE.sub(UNNAMED, cell) or UNNAMED
+
+    def _count_losses(self, props: list[Proposition]) -> None:
+        sent, layout = self.sent, self.layout
+        lost = {
+            "tokens": not layout.holds(Kind.TOKENS) and any(token != UNNAMED for token in sent.tokens),
+            "pos": sent.pos is not None and not (layout.holds(Kind.POS) and unless_empty(sent.pos)),
+            "lemmas": sent.lemmas is not None and not self._holds_lemmas(props),
+            "text": sent.text is not None,
+            "offsets": sent.offsets is not None,
+            "char_start": sent.char_start is not None,
+            "sense": not layout.holds(Kind.SENSE) and any(prop.sense is not None for prop in props),
+            "type": any(prop.type is not None for prop in props),
+            "prob": any(prob is not None for prop in props for prob in _probabilities(prop)),
+            "sense_prob": any(prop.sense_prob is not None for prop in props),
+            "meaning": any(arg.meaning is not None for prop in props for arg in prop.args),
+        }
+        other_keys = _keys(sent, props) - self.held
+        self.losses.fields.update([name for name, is_lost in lost.items() if is_lost] + sorted(other_keys))
+
+    def _holds_lemmas(self, props: list[Proposition]) -> bool:
+        lemmas = self.sent.lemmas or ()
+        agree = all(prop.lemma in (None, lemmas[prop.pred]) for prop in props)
+        return agree and self.layout.predicate is not Kind.LEMMA and unless_empty(lemmas) is not None
+
+
+def _probabilities(prop: Proposition) -> list[float | None]:
+    return [prop.prob, *(arg.prob for arg in prop.args)]
+
+
+def _keys(sent: Sentence, props: Iterable[Proposition]) -> set[str]:
+    """Every key that the wire format does not know itself, but for those that our readers add."""
+    keys = {key for key, value in sent.extra.items() if key != FORM_KEY or value not in _FORMS}
+    for prop in props:
+        keys.update(key for key in prop.extra if key != BRACKETS_KEY)
+        for arg in prop.args:
+            keys.update(arg.extra)
+    return keys
+
+
+def _is_strings(value: object, size: int) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and len(value) == size and all(isinstance(item, str) for item in value)
+
+
+def _begin_document(document: str, part: str) -> str:
+    return f"#begin document ({document}); part {part.zfill(3)}"
