@@ -255,6 +255,14 @@ def test_predicates_that_mean_nothing_are_refused_in_one_line(predicates):
         SRL("She left.", predicates=predicates)
 
 
+def test_a_text_has_no_given_predicates_and_what_to_do_is_said():
+    message = "'given', and a text comes with none; give types or places of tokens, or Sentences .* to label"
+    with pytest.raises(ConfigError, match=message):
+        SRL("She left.", predicates="given")
+    with pytest.raises(ConfigError, match=message):
+        next(SRL.pipe(["She left.", ""], predicates="given"))
+
+
 def test_a_model_that_finds_no_predicates_says_so_and_labels_given_ones():
     srl = pipeline(finds=False)
     with pytest.raises(ConfigError, match="does not find predicates"):

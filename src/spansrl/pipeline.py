@@ -108,6 +108,9 @@ class Pipeline:
         """Many texts, labelled together: a Document for each, in order."""
         if isinstance(texts, str):
             raise ConfigError("pipe takes many texts, and found one; call the pipeline itself with it")
+        if isinstance(predicates, str) and predicates == "given":
+            advice = "give types or places of tokens, or Sentences that have them to label()"
+            raise ConfigError(f"predicates is 'given', and a text comes with none; {advice}")
         under_way: deque[tuple[str, int]] = deque()  # texts with their number of sentences
 
         def stream() -> Iterator[Sentence]:

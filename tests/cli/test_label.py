@@ -353,7 +353,11 @@ def test_of_given_predicates_only_the_places_are_taken(label, tmp_path):
             2,
             "'names' is none of verbs, nouns, adjectives, auxiliaries",
         ),
-        (["--predicates", "given", "Go."], 2, "--predicates given needs a file that has predicates"),
+        (
+            ["--predicates", "given", "Go."],
+            2,
+            "--predicates given needs a file that has predicates (--input jsonl, conll05, …); text has none",
+        ),
         (["--predicates", "", "Go."], 2, "'' is none of verbs"),
         (["--predicates", "5", "Go."], 1, "no token 5 in the sentence 'Go .', which has 2; count from 0"),
         (["--input", "jsonl", "Go."], 1, "Go.: cannot be read: No such file or directory"),

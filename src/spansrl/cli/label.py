@@ -164,7 +164,8 @@ def _chosen_predicates(
     given_by_input = all(source.format not in (TEXT, TOKENS) for source in sources)
     if chosen == "given" and (finds or predicates) and not given_by_input:
         raise click.UsageError(
-            "--predicates given needs a file that has predicates: --input jsonl, conll05, …"
+            "--predicates given needs a file that has predicates (--input jsonl, conll05, …); "
+            "text has none: give types or places, as in --predicates verbs or 1,4"
         )
     if not finds and (set(chosen) & set(PREDICATE_TYPES) or (chosen == "given" and not given_by_input)):
         advice = "give a file that has them, or their places with --predicates 1,4"
