@@ -27,7 +27,7 @@ from spansrl.corpora.sources import (
     read_members,
 )
 from spansrl.errors import DataError, FormatError
-from spansrl.formats.conll import Block, read_conll, split_blocks
+from spansrl.formats.conll import Block, counted, read_conll, split_blocks
 from spansrl.formats.detect import conll05_form
 from spansrl.formats.files import Line
 from spansrl.formats.layouts import FRAME, LAYOUTS, NE, PARSE, POS
@@ -273,7 +273,7 @@ def _paste(props: Content, words: Sequence[_Words], layers: dict[str, Content]) 
             )
         own = words[count - 1]
         if len(own.words) != size:
-            found = f"sentence {count} has {_count(size, 'row')}, but {_count(len(own.words), 'word')}"
+            found = f"sentence {count} has {counted(size, 'row')}, but {counted(len(own.words), 'word')}"
             where = f" in {own.document}" if own.document else ""
             raise FormatError(f"{found}{where}; {_ONE_RELEASE}", path=props.path, line=line)
         cells = [column.next(size, count, props.path) for column in columns]
@@ -287,7 +287,7 @@ def _paste(props: Content, words: Sequence[_Words], layers: dict[str, Content]) 
         yield Line(block.numbers[-1] + 1, "")
     if count < len(words):
         raise FormatError(
-            f"{_count(count, 'sentence')}, but words for {len(words)}; {_ONE_RELEASE}",
+            f"{counted(count, 'sentence')}, but words for {len(words)}; {_ONE_RELEASE}",
             path=props.path,
         )
 
@@ -307,10 +307,10 @@ class _Column:
             return [self.empty] * size
         block = next(self.blocks, None)
         if block is None or len(block.rows) != size:
-            found = "is missing" if block is None else f"has {_count(len(block.rows), 'row')}"
+            found = "is missing" if block is None else f"has {counted(len(block.rows), 'row')}"
             line = None if block is None else block.numbers[0]
             raise FormatError(
-                f"sentence {count} {found}, but {_count(size, 'row')} in {props}; {_ONE_RELEASE}",
+                f"sentence {count} {found}, but {counted(size, 'row')} in {props}; {_ONE_RELEASE}",
                 path=self.path,
                 line=line,
             )
@@ -320,7 +320,3 @@ class _Column:
         if len(row) < self.width:
             raise FormatError(f"expected {self.width} columns, found {len(row)}", path=self.path, line=line)
         return (*row[: self.width], *self.empty[self.width :])
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
