@@ -8,6 +8,7 @@ import torch
 
 from builders import make_config, make_prop
 from spansrl.checkpoint import save_description, save_lexicon, save_weights
+from spansrl.lexicon import learn_lexicon
 from spansrl.model.batch import Batch, Corpus
 from spansrl.model.embed import build_embedder
 from spansrl.model.network import Network
@@ -60,7 +61,7 @@ def make_text_network(seed: int = 1, **sections: dict) -> Network:
 
 def inputs_of(network: Network, rows) -> tuple[Batch, object]:
     """Some of the sentences with all of their propositions."""
-    corpus = Corpus.of(TOYS, network.roles, senses=network.senses)
+    corpus = Corpus.of(TOYS, network.roles, inventory=learn_lexicon(TOYS))
     batch = corpus.sentence_batch(rows)
     return batch, network.embedder.take(network.embedder.prepare(corpus.tokens), batch.rows)
 

@@ -29,6 +29,7 @@ from spansrl.errors import ConfigError, DataError
 from spansrl.evaluation import Score, score
 from spansrl.formats import read_sentences
 from spansrl.labeler import Labeler
+from spansrl.lexicon import learn_lexicon
 from spansrl.model.batch import Batch, Corpus
 from spansrl.model.embed import Embedder, LayeredEmbedder, build_embedder, read_precomputed_features
 from spansrl.model.features import Progress
@@ -37,7 +38,7 @@ from spansrl.model.teachers import teacher_marginals
 from spansrl.model_directory import WEIGHTS, file_hash
 from spansrl.structures import Sentence
 from spansrl.training import Examples, Position, Step, Trainable, make_optimizer, train
-from spansrl.vocab import role_inventory, sense_inventory
+from spansrl.vocab import role_inventory
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +128,12 @@ def prepare_run(
     torch.manual_seed(config.training.seed)
     tokens = [sent.tokens for sent in splits.train]
     embedder = build_embedder(config.embedder, tokens)
-    senses = sense_inventory(splits.train) if config.tasks.any else ()
+    inventory = learn_lexicon(splits.train) if config.tasks.any else None
+    senses = () if inventory is None else inventory.senses
     network = Network(config, role_inventory(splits.train), embedder, senses)
     if config.training.start:
         load_weights(Path(config.training.start).expanduser() / WEIGHTS, network)
-    corpus = Corpus.of(splits.train, network.roles, senses=network.senses)
+    corpus = Corpus.of(splits.train, network.roles, inventory=inventory)
     if config.distillation.teachers:
         teacher = teacher_marginals(_teachers(config, network), corpus, _kept_in(cache), progress)
         corpus = replace(corpus, teacher=teacher)

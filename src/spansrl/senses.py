@@ -93,7 +93,7 @@ class SenseInventory:
         """The sense of a predicate and the chance that it is right, from the model's logits (V,).
 
         Frames are asked only about words that training did not see: for those that it saw, the first sense
-        they would add is right in 0.7 % of cases. Where nothing else is known, the word itself gives the sense.
+        they would add is right in 0.7 % of cases. Where nothing else is known, the word itself gives it.
         """
         if seen := self._seen(word, type):
             return self._best(seen, logits, _SEEN)

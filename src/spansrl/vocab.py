@@ -35,11 +35,6 @@ def role_inventory(sentences: Iterable[Sentence]) -> tuple[str, ...]:
     return tuple(sorted({arg.role for sent in sentences for prop in sent.props for arg in prop.args}))
 
 
-def sense_inventory(sentences: Iterable[Sentence]) -> tuple[str, ...]:
-    """All senses of the sentences' predicates, sorted."""
-    return tuple(sorted({prop.sense for sent in sentences for prop in sent.props if prop.sense}))
-
-
 def frequent_words(sentences: Iterable[Sequence[str]], min_count: int) -> tuple[str, ...]:
     """Lower-cased words that occur at least `min_count` times, most frequent first."""
     counts = Counter(token.lower() for tokens in sentences for token in tokens)

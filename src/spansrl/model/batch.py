@@ -14,6 +14,7 @@ from torch import Tensor
 
 from spansrl.model.tasks import TaskGold, TaskLabels
 from spansrl.ragged import IntArray, Ragged, offsets_of
+from spansrl.senses import SenseInventory
 from spansrl.structures import Sentence
 from spansrl.vocab import Vocabulary
 
@@ -97,11 +98,11 @@ class Corpus:
 
     @classmethod
     def of(
-        cls, sentences: Sequence[Sentence], roles: Vocabulary, *, senses: Vocabulary | None = None
+        cls, sentences: Sequence[Sentence], roles: Vocabulary, *, inventory: SenseInventory | None = None
     ) -> Corpus:
         """The sentences as arrays; arguments with foreign roles cannot be learnt and are left out.
 
-        With `senses`, predicates and senses are labels too.
+        With an inventory of senses, predicates and senses are labels too.
         """
         props = [(s, prop) for s, sent in enumerate(sentences) for prop in sent.props]
         known = [[arg for arg in prop.args if arg.role in roles.index] for _, prop in props]
@@ -114,7 +115,7 @@ class Corpus:
             prop_pred=np.array([prop.pred for _, prop in props], dtype=np.int64),
             arg_offsets=offsets_of([len(args) for args in known]),
             args=np.array(flat, dtype=np.int64).reshape(-1, 3),
-            tasks=None if senses is None else TaskLabels.of(sentences, senses),
+            tasks=None if inventory is None else TaskLabels.of(sentences, inventory),
         )
 
     @property

@@ -6,7 +6,6 @@ terms of one joint likelihood.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,8 +17,8 @@ from torch.nn.functional import cross_entropy
 from spansrl.lemmas import predicate_type
 from spansrl.ragged import IntArray, Ragged
 from spansrl.runtime import NO_PREDICATE
+from spansrl.senses import SenseInventory
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
-from spansrl.vocab import Vocabulary
 
 IGNORED = -100  # what cross_entropy leaves out
 
@@ -46,21 +45,17 @@ class TaskLabels:
     candidates: IntArray  # (P, C)
 
     @classmethod
-    def of(cls, sentences: Sequence[Sentence], senses: Vocabulary) -> TaskLabels:
-        """Types by part of speech; a predicate's candidates are all senses seen with its form or lemma."""
+    def of(cls, sentences: Sequence[Sentence], inventory: SenseInventory) -> TaskLabels:
+        """Types by part of speech; a predicate's candidates are those that labelling will offer."""
         props = [(sent, prop) for sent in sentences for prop in sent.props]
-        seen: dict[str, set[int]] = defaultdict(set)
-        for sent, prop in props:
-            if prop.sense in senses.index:
-                for key in _keys(sent, prop):
-                    seen[key].add(senses.index[prop.sense])
-        choices = [sorted(set().union(*(seen.get(key, ()) for key in _keys(*pair)))) for pair in props]
+        choices = [inventory.candidates(sent.tokens[prop.pred], _type(sent, prop)) for sent, prop in props]
         candidates = np.full((len(props), max(map(len, choices), default=0)), -1, dtype=np.int64)
         sense = np.full(len(props), IGNORED, dtype=np.int64)
         for k, ((_, prop), choice) in enumerate(zip(props, choices, strict=True)):
             candidates[k, : len(choice)] = choice
-            if len(choice) > 1 and prop.sense in senses.index:
-                sense[k] = choice.index(senses.index[prop.sense])
+            names = [inventory.senses[c] for c in choice]
+            if len(names) > 1 and prop.sense in names:
+                sense[k] = names.index(prop.sense)
         types = [_token_classes(sent) for sent in sentences]
         return cls(Ragged.of(types, like=np.zeros(0, np.int64)), sense, candidates)
 
@@ -75,14 +70,12 @@ class TaskLabels:
 def _token_classes(sent: Sentence) -> IntArray:
     out = np.full(len(sent), NO_PREDICATE, dtype=np.int64)
     for prop in sent.props:
-        out[prop.pred] = 1 + PREDICATE_TYPES.index(predicate_type(sent, prop) or "verb")
+        out[prop.pred] = 1 + PREDICATE_TYPES.index(_type(sent, prop))
     return out
 
 
-def _keys(sent: Sentence, prop: Proposition) -> set[str]:
-    """What a predicate's senses are looked up by: its form and, where the corpus has it, its lemma."""
-    lemma = prop.lemma or (sent.lemmas[prop.pred] if sent.lemmas is not None else None)
-    return {key.lower() for key in (sent.tokens[prop.pred], lemma) if key}
+def _type(sent: Sentence, prop: Proposition) -> str:
+    return predicate_type(sent, prop) or "verb"
 
 
 class TaskHeads(nn.Module):
