@@ -240,20 +240,36 @@ def test_rows_of_a_document_cut_its_text():
 def test_a_document_comes_back_from_its_wire_form():
     document = make_document()
     assert Document.from_dict(document.to_dict()) == document
-    assert Document.from_dict({"text": "a"}) == Document("a")
+    assert Document.from_dict({"text": "a", "sentences": []}) == Document("a")
     assert list(document) == list(document.sentences)
     assert document.props == KEPT.props * 2
     assert document.find("keep") == tuple((sent, KEPT.props[1]) for sent in document.sentences)
+
+
+def test_a_document_keeps_its_id_and_what_else_it_came_with():
+    data = {"id": "letter 7", **make_document().to_dict(), "lang": "en"}
+    document = Document.from_dict(data)
+    assert (document.id, document.extra) == ("letter 7", {"lang": "en"})
+    assert list(document.to_dict().items()) == list(data.items())
 
 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
         ([], "expected a JSON object for a document, found a list ([])"),
-        ({}, "'text' must be a string, found nothing"),
+        (
+            {"sentences": []},
+            "a document must have 'text', found none; "
+            "a sentence that is no part of a document is read by Sentence.from_dict",
+        ),
+        (
+            {"tokens": ["Go"], "text": "Go"},
+            "a document must have 'sentences', found none; "
+            "a sentence that is no part of a document is read by Sentence.from_dict",
+        ),
         ({"text": 1}, "'text' must be a string, found a number (1)"),
         ({"text": "", "sentences": {}}, "'sentences' must be a list, found an object ({})"),
-        ({"text": "", "lang": "en"}, "a document has no 'lang'; only 'text' and 'sentences'"),
+        ({"text": "", "sentences": [], "id": 7}, "'id' must be a string, found a number (7)"),
         (
             {"text": "", "sentences": [1]},
             "sentences[0]: expected a JSON object for a sentence, found a number (1)",

@@ -211,10 +211,15 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text with its labelled sentences, in order; `text[sent.char_start:]` begins with `sent.text`."""
+    """A text with its labelled sentences, in order; `text[sent.char_start:]` begins with `sent.text`.
+
+    `id` is what its owner calls it; the server gives back the one that it was sent.
+    """
 
     text: str
     sentences: tuple[Sentence, ...] = ()
+    id: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def props(self) -> tuple[Proposition, ...]:
@@ -226,21 +231,30 @@ class Document:
 
     def to_dict(self) -> Json:
         """The text and its sentences as the wire format has them."""
-        return {"text": self.text, "sentences": [sent.to_dict() for sent in self.sentences]}
+        out: Json = {} if self.id is None else {"id": self.id}
+        out["text"] = self.text
+        out["sentences"] = [sent.to_dict() for sent in self.sentences]
+        out.update(self.extra)
+        return out
 
     @classmethod
     def from_dict(cls, data: Any) -> Document:
-        """A document from its wire form; raises DataError naming the field that is wrong."""
+        """A document from its wire form, such as a server's result; raises DataError naming a wrong field."""
         if not isinstance(data, dict):
             raise DataError(f"expected a JSON object for a document, found {checks.kind(data)}")
         rest = dict(data)
         text = checks.taken_string(rest, "text", "text")
-        if text is None:
-            raise DataError("'text' must be a string, found nothing")
+        if text is None or "sentences" not in rest:
+            missing = "text" if text is None else "sentences"
+            advice = "a sentence that is no part of a document is read by Sentence.from_dict"
+            raise DataError(f"a document must have '{missing}', found none; {advice}")
         sentences = checks.taken_list(rest, "sentences", "sentences")
-        if rest:
-            raise DataError(f"a document has no '{next(iter(rest))}'; only 'text' and 'sentences'")
-        return cls(text, tuple(_placed_sentence(sent, k, text) for k, sent in enumerate(sentences)))
+        return cls(
+            text=text,
+            sentences=tuple(_placed_sentence(sent, k, text) for k, sent in enumerate(sentences)),
+            id=checks.taken_string(rest, "id", "id"),
+            extra=rest,
+        )
 
     def find(self, word: str) -> tuple[tuple[Sentence, Proposition], ...]:
         """The propositions whose predicate is this word, lemma or sense, each with its sentence."""

@@ -9,7 +9,7 @@ import pytest
 from conftest import serving, wait_until
 from fake_model import INVENTORY, FakeModel, assert_same_labels
 from spansrl.pipeline import Pipeline
-from spansrl.structures import Proposition, Sentence
+from spansrl.structures import Document, Proposition, Sentence
 
 TEXTS = [f"They called number {k} off. She is keeping {k} cats!" for k in range(30)] + ["", " \n "]
 
@@ -44,6 +44,14 @@ def test_texts_that_arrive_together_get_the_answers_that_they_get_alone(client, 
 def test_a_stream_gives_the_same_answers(client, pipeline):
     for text, line in zip(TEXTS, client.stream(*({"text": text} for text in TEXTS)).lines, strict=True):
         assert_as_called(pipeline, text, line)
+
+
+def test_a_result_is_read_back_as_a_document_with_its_id(client, pipeline):
+    (result,) = client.label(text=TEXTS[0], id="first", html=True).json["results"]
+    document = Document.from_dict(result)
+    assert (document.id, document.text, list(document.extra)) == ("first", TEXTS[0], ["html"])
+    assert_same_labels(document.sentences, pipeline(TEXTS[0]).sentences)
+    assert document.to_dict() == result
 
 
 def test_given_predicates_are_kept(client, pipeline):
