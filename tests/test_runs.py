@@ -22,7 +22,9 @@ from spansrl.errors import ConfigError, DataError, ModelError, SpansrlError
 from spansrl.evaluation import score
 from spansrl.formats import write_sentences
 from spansrl.labeler import Labeler
+from spansrl.lexicon import read_lexicon
 from spansrl.model.network import TorchScorer
+from toy_text_model import SENSES, TASKS, TOYS
 
 TIMES = ("train_seconds", "dev_seconds", "props_per_second")
 FINAL_FILES = ("weights.safetensors", "state.safetensors")
@@ -466,3 +468,14 @@ def test_long_sentences_are_left_out_of_training_only(data):
 def test_empty_sentences_are_no_examples(data):
     write_sentences(data / "train.jsonl", [make_sentence(""), *SENTENCES])
     assert len(runs.read_splits(data).train) == len(SENTENCES)
+
+
+def test_a_run_that_learns_senses_has_those_of_its_lexicon_in_order(tmp_path):
+    data, out = tmp_path / "data", tmp_path / "out"
+    data.mkdir()
+    for name in ("train", "dev"):
+        write_sentences(data / f"{name}.jsonl", TOYS)
+    run = make_run(data, **TASKS, training={"epochs": 1})
+    for _ in runs.execute(run, out):
+        pass
+    assert load_network(out).senses.items == read_lexicon(out, SENSES).senses == SENSES
