@@ -183,6 +183,15 @@ def test_the_page_of_the_command_line_is_current():
     assert write_cli.PAGE.read_text(encoding="utf-8") == write_cli.page(), "run: make docs"
 
 
+def test_the_help_of_every_command_has_examples_of_it_that_parse():
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").replace("\\\n", " ")
+    for name, text in re.findall(r"^## (spansrl [^\n]+)\n\n```\n(.*?)^```$", page, re.DOTALL | re.MULTILINE):
+        examples = re.findall(r"^ +(spansrl .*)", text.partition("Examples")[2], re.MULTILINE)
+        assert any(f"{line} ".startswith(f"{name} ") for line in examples), name
+        for line in examples:
+            parse(line)
+
+
 @pytest.mark.parametrize("path", CONFIGS, ids=name_of)
 def test_every_config_loads(path):
     load_config(path)

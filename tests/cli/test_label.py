@@ -144,6 +144,14 @@ def test_a_product_is_made_once_and_labels(call):
     )
 
 
+@pytest.mark.parametrize(("kind", "other"), [("product", "mixture"), ("mixture", "product")])
+def test_the_help_of_each_ensemble_shows_its_own_examples(spansrl, kind, other):
+    _, out, _ = spansrl("ensemble", kind, "--help")
+    examples = out.partition("Examples:")[2]
+    assert f"spansrl ensemble {kind} runs/span-1" in examples
+    assert other not in examples
+
+
 def test_a_mixture_is_trained_and_finished_once(call, tmp_path):
     (tmp_path / "data").mkdir()
     for split in ("train", "dev"):

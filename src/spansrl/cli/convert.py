@@ -38,7 +38,7 @@ def command(source: str, target: str, source_format: str | None, target_format: 
 
     \b
     Examples
-      spansrl convert dev.jsonl dev.props                    for the official scorer
+      spansrl convert dev.jsonl dev.props                    # for the official scorer
       spansrl convert wsj_0001.v4_gold_conll wsj_0001.jsonl.gz
       spansrl convert --from conll05-test test-wsj test-wsj.jsonl
       zcat train.props.gz | spansrl convert - - | head -1

@@ -37,7 +37,7 @@ def command() -> None:
 
     \b
     Examples
-      spansrl data ewt --out data/ewt                       free; downloads its two sources
+      spansrl data ewt --out data/ewt                       # free; downloads its two sources
       spansrl data conll05 conll05st-release --trees treebank_3 --out data/conll05
       spansrl data conll12 conll-2012/v4 --out data/conll12
     """

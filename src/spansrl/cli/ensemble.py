@@ -8,16 +8,19 @@ import click
 
 from spansrl.cli.torch_extra import threads_option
 
-EXAMPLES = """
-\b
-Examples:
-  spansrl ensemble product runs/span-1 runs/span-2 runs/span-3 --out runs/poe
-  spansrl ensemble mixture runs/span-1 runs/span-2 runs/span-3 --data data/ewt --out runs/moe
-  spansrl label --model runs/moe --predicates given --input jsonl data/ewt/test.jsonl > test.moe.jsonl
-"""
+_PRODUCT = "spansrl ensemble product runs/span-1 runs/span-2 runs/span-3 --out runs/poe"
+_MIXTURE = "spansrl ensemble mixture runs/span-1 runs/span-2 runs/span-3 --data data/ewt --out runs/moe"
 
 
-@click.group(epilog=EXAMPLES)
+def _label(name: str) -> str:
+    return f"spansrl label --model runs/{name} data/ewt/test.jsonl -o test.{name}.jsonl"
+
+
+def _examples(*lines: str) -> str:
+    return "\n  ".join(("\b\nExamples:", *lines))
+
+
+@click.group(epilog=_examples(_PRODUCT, _MIXTURE, _label("moe")))
 def command() -> None:
     """Combine trained span models into an ensemble.
 
@@ -25,7 +28,7 @@ def command() -> None:
     """
 
 
-@command.command(epilog=EXAMPLES)
+@command.command(epilog=_examples(_PRODUCT, _label("poe")))
 @click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Directory for the ensemble.")
 def product(models: tuple[Path, ...], out: Path) -> None:
@@ -45,7 +48,7 @@ def product(models: tuple[Path, ...], out: Path) -> None:
     save_ensemble(out, "product", models, runs.environment())
 
 
-@command.command(epilog=EXAMPLES)
+@command.command(epilog=_examples(_MIXTURE, f"{_MIXTURE} --resume", _label("moe")))
 @click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--data", required=True, type=click.Path(path_type=Path), help="Directory with train.jsonl and dev.jsonl."

@@ -18,7 +18,7 @@ CARD = "README.md"
 EXAMPLES = """
 \b
 Examples:
-  spansrl info                   the model in the package
+  spansrl info                   # the model in the package
   spansrl info runs/span-1
 """
 
