@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from fake_model import INVENTORY, ROLES, FakeModel, assert_same_labels, check_legal, without_chances
 from spansrl.calibration import Calibration, Curve
+from spansrl.cutting import sentences_of
 from spansrl.decode import SpanScores
 from spansrl.errors import ConfigError, DataError, SpansrlWarning
 from spansrl.lemmas.derivation import likely_stem
-from spansrl.pipeline import BATCH_TOKENS, Pipeline, rule_out, sentences_of
+from spansrl.pipeline import BATCH_TOKENS, Pipeline, rule_out
 from spansrl.structures import PREDICATE_TYPES, Argument, Document, Proposition, Sentence, Span
 from spansrl.tokenize import MAX_TOKENS
 

@@ -10,72 +10,28 @@ bounded, and a sentence's answer does not depend on what else is labelled with i
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from operator import index
-from typing import Literal, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
 from spansrl.calibration import Calibration
+from spansrl.cutting import joined, pieces_of, sentences_of
 from spansrl.decode import Method, Order, SpanScores
-from spansrl.errors import ConfigError, DataError, SpansrlWarning
+from spansrl.errors import ConfigError, DataError
 from spansrl.frames import FrameIndex
 from spansrl.labeler import decode_scores, in_batches
-from spansrl.ragged import IntArray
 from spansrl.runtime import NO_PREDICATE, Encoding, FrameModel, PredicateScores
 from spansrl.senses import SenseInventory, multiword_spans
 from spansrl.structures import PREDICATE_TYPES, Argument, Document, Proposition, Sentence, Span
-from spansrl.tokenize import MAX_TOKENS, iter_sentences
-
-# Types of predicates to look for, places of predicates in every sentence, or those that the sentences have.
-Predicates = Collection[str] | Collection[int] | Literal["given"]
+from spansrl.wanted import Predicates, Wanted
 
 # Small enough to stay in the cache: the matrix products of larger batches are slower, not faster.
 BATCH_TOKENS = 256  # sentences × tokens that the encoder reads at once
 HEAD_TOKENS = 512  # predicates × tokens that are scored at once
 _USUAL_LENGTH = 8  # characters of tokens, on average, that are a word piece or two
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """Which predicates are to be labelled."""
-
-    types: frozenset[str] = frozenset()
-    given: bool = False  # by the sentences, or in all of them at the same places
-    places: tuple[int, ...] | None = None
-
-    @classmethod
-    def of(cls, predicates: Predicates) -> _Wanted:
-        if isinstance(predicates, str) and predicates == "given":
-            return cls(given=True)
-        if isinstance(predicates, str) or not isinstance(predicates, Iterable):
-            raise ConfigError(f"predicates is {predicates!r}; give a list of types, of indices, or 'given'")
-        items = list(predicates)
-        places = [
-            index(item) for item in items if isinstance(item, SupportsIndex) and not isinstance(item, bool)
-        ]
-        if items and len(places) == len(items):
-            return cls(given=True, places=tuple(sorted(set(places))))
-        if unknown := [item for item in items if item not in PREDICATE_TYPES]:
-            types = ", ".join(PREDICATE_TYPES)
-            raise ConfigError(f"{unknown[0]!r} is no type of predicate; there are {types}")
-        return cls(types=frozenset(map(str, items)))
-
-    def in_sentence(self, sent: Sentence) -> tuple[Proposition, ...]:
-        """The predicates that are given in a sentence, and nothing else of what it says of them."""
-        if not self.given or not sent.tokens:
-            return ()
-        places = [prop.pred for prop in sent.props] if self.places is None else self.places
-        if outside := [place for place in places if not 0 <= place < len(sent)]:
-            words = " ".join(sent.tokens)[:40]
-            raise DataError(
-                f"no token {outside[0]} in the sentence {words!r}, which has {len(sent)}; count from 0"
-            )
-        return tuple(map(Proposition, places))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +90,14 @@ class Pipeline:
         With `predicates="given"` the places of their predicates are kept. Sentences of more than 256 tokens
         are labelled in pieces, with a warning.
         """
-        wanted = _Wanted.of(predicates)
+        wanted = Wanted.of(predicates)
         under_way: deque[tuple[Sentence, int]] = deque()  # sentences with their number of pieces
 
         def stream() -> Iterator[Sentence]:
             for sent in sentences:
                 _check_sentence(sent)
                 bare = replace(sent, props=wanted.in_sentence(sent))
-                pieces = _pieces(bare)
+                pieces = pieces_of(bare)
                 under_way.append((bare, len(pieces)))
                 yield from pieces
 
@@ -155,9 +111,9 @@ class Pipeline:
         for first in labelled:
             sent, count = under_way.popleft()
             rest = [next(labelled) for _ in range(count - 1)]
-            yield _joined(sent, [first, *rest], wanted) if rest else first
+            yield joined(sent, [first, *rest]) if rest else first
 
-    def _label_batch(self, batch: Sequence[Sentence], wanted: _Wanted) -> list[Sentence]:
+    def _label_batch(self, batch: Sequence[Sentence], wanted: Wanted) -> list[Sentence]:
         chosen = [sent for sent in batch if sent.tokens]
         if not chosen:
             return list(batch)
@@ -166,34 +122,31 @@ class Pipeline:
         props = iter(self._propositions(chosen, encoding, found))
         return [replace(sent, props=tuple(next(props))) if sent.tokens else sent for sent in batch]
 
-    def _find(self, batch: Sequence[Sentence], encoding: Encoding, wanted: _Wanted) -> list[list[_Found]]:
+    def _find(self, batch: Sequence[Sentence], encoding: Encoding, wanted: Wanted) -> list[list[_Found]]:
         """The predicates of each sentence, in the order of their tokens unless they were given."""
-        chances = None if encoding.classes is None else _softmax(encoding.classes)  # (S, T, 1 + types)
+        classes = encoding.classes  # (S, T, 1 + types)
         if wanted.given:
             return [
-                [_Found(prop.pred, _best_type(chances, s, prop.pred)) for prop in sent.props]
+                [
+                    _Found(prop.pred, None if classes is None else _best_type(classes[s, prop.pred]))
+                    for prop in sent.props
+                ]
                 for s, sent in enumerate(batch)
             ]
-        if chances is None:
+        if classes is None:
             raise ConfigError("this model does not find predicates; give them, with predicates='given'")
-        return self._found_by_model(chances, encoding.lengths, wanted.types)
-
-    def _found_by_model(
-        self, chances: npt.NDArray[np.float32], lengths: IntArray, types: frozenset[str]
-    ) -> list[list[_Found]]:
-        prob = 1 - chances[..., NO_PREDICATE]  # (S, T)
-        best = chances[..., 1:].argmax(axis=2)  # (S, T)
-        wanted = np.array([type in types for type in PREDICATE_TYPES])
-        inside = np.arange(prob.shape[1]) < lengths[:, None]
-        chosen = inside & (prob >= self.calibration.threshold) & wanted[best]
+        prob = predicate_chances(classes)  # (S, T)
+        inside = np.arange(prob.shape[1]) < encoding.lengths[:, None]
+        chosen = inside & (prob >= self.calibration.threshold)
         shown = self.calibration.predicates(prob)
-        return [
+        found = [
             [
-                _Found(pred, PREDICATE_TYPES[best[s, pred]], float(shown[s, pred]))
-                for pred in np.flatnonzero(chosen[s]).tolist()
+                _Found(pred, _best_type(classes[s, pred]), float(shown[s, pred]))
+                for pred in np.flatnonzero(row).tolist()
             ]
-            for s in range(len(prob))
+            for s, row in enumerate(chosen)
         ]
+        return [[item for item in items if item.type in wanted.types] for items in found]
 
     def _propositions(
         self, batch: Sequence[Sentence], encoding: Encoding, found: list[list[_Found]]
@@ -253,26 +206,10 @@ class Pipeline:
         return replace(arg, prob=prob, meaning=meaning)
 
 
-def sentences_of(text: str, *, char_start: int = 0) -> Iterator[Sentence]:
-    """The sentences of a text, cut into tokens; `char_start` is where the text begins in something larger."""
-    if not isinstance(text, str):
-        raise DataError(f"a text must be a string, found {type(text).__name__}")
-    cut = False
-    for part in iter_sentences(text):
-        cut = cut or part.cut
-        yield Sentence(
-            tokens=part.words(text),
-            text=text[part.start : part.end],
-            offsets=tuple((start - part.start, end - part.start) for start, end in part.tokens),
-            char_start=char_start + part.start,
-        )
-    if cut:
-        _warn_of_length()
-
-
 def predicate_chances(classes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """Scores of tokens (S, T, 1 + types) -> chances of being a predicate (S, T)"""
-    return np.asarray(1 - _softmax(classes)[..., NO_PREDICATE])
+    weights = np.exp(classes - classes.max(axis=-1, keepdims=True))
+    return np.asarray(1 - weights[..., NO_PREDICATE] / weights.sum(axis=-1))
 
 
 def rule_out(
@@ -285,19 +222,15 @@ def rule_out(
             scores.start[n, :, ruled_out] = -np.inf
 
 
-def _best_type(chances: npt.NDArray[np.float32] | None, s: int, pred: int) -> str | None:
-    return None if chances is None else PREDICATE_TYPES[int(chances[s, pred, 1:].argmax())]
+def _best_type(classes: npt.NDArray[np.float32]) -> str:
+    """Scores of a token (1 + types,) -> its type, if it is a predicate"""
+    return PREDICATE_TYPES[int(classes[1:].argmax())]
 
 
 def _check_sentence(sent: object) -> None:
     if not isinstance(sent, Sentence):
         kind = type(sent).__name__
         raise DataError(f"expected Sentences, found a {kind}; make them as Sentence(tuple(tokens))")
-
-
-def _softmax(x: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    weights = np.exp(x - x.max(axis=-1, keepdims=True))
-    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
 def _verb(sent: Sentence, prop: Proposition, args: Sequence[Argument]) -> tuple[Span, ...] | None:
@@ -311,44 +244,3 @@ def _verb(sent: Sentence, prop: Proposition, args: Sequence[Argument]) -> tuple[
 def _rows(sent: Sentence) -> int:
     """How many ordinary sentences of its length it counts as: long tokens are many word pieces."""
     return max(1, sum(map(len, sent.tokens)) // max(1, len(sent)) - _USUAL_LENGTH)
-
-
-def _pieces(sent: Sentence) -> list[Sentence]:
-    """The sentence, or tokens and predicates of one that is too long, in pieces that are short enough."""
-    if len(sent) <= MAX_TOKENS:
-        return [sent]
-    _warn_of_length()
-    return [
-        Sentence(
-            sent.tokens[start : start + MAX_TOKENS],
-            tuple(Proposition(p.pred - start) for p in sent.props if start <= p.pred < start + MAX_TOKENS),
-        )
-        for start in range(0, len(sent), MAX_TOKENS)
-    ]
-
-
-def _joined(sent: Sentence, pieces: Sequence[Sentence], wanted: _Wanted) -> Sentence:
-    """A sentence with what was found in its pieces; predicates that were given stand in their own order."""
-    starts = range(0, len(sent), MAX_TOKENS)
-    props = [_moved(prop, start) for start, piece in zip(starts, pieces, strict=True) for prop in piece.props]
-    if wanted.given:
-        by_place = {prop.pred: prop for prop in props}
-        props = [by_place[prop.pred] for prop in sent.props]
-    return replace(sent, props=tuple(props))
-
-
-def _moved(prop: Proposition, by: int) -> Proposition:
-    def move(span: Span) -> Span:
-        return Span(span.start + by, span.end + by)
-
-    args = tuple(replace(arg, span=move(arg.span)) for arg in prop.args)
-    verb = None if prop.v is None else tuple(map(move, prop.v))
-    return replace(prop, pred=prop.pred + by, args=args, v=verb)
-
-
-def _warn_of_length() -> None:
-    warnings.warn(
-        f"a sentence of more than {MAX_TOKENS} tokens was labelled in pieces; no argument crosses them",
-        SpansrlWarning,
-        stacklevel=2,
-    )

@@ -20,6 +20,7 @@ from spansrl.calibration import Calibration
 from spansrl.checkpoint import save_description, save_weights
 from spansrl.cli import label_input
 from spansrl.cli.label_input import text_sentences
+from spansrl.cutting import sentences_of
 from spansrl.formats import read_sentences, write_sentences
 from spansrl.labeler import Labeler
 from spansrl.lexicon import LEXICON, learn_lexicon, lexicon_to_dict
@@ -27,7 +28,6 @@ from spansrl.loading import CALIBRATION, load
 from spansrl.model.embed import build_embedder
 from spansrl.model.network import Network, TorchScorer
 from spansrl.model_directory import write_json
-from spansrl.pipeline import sentences_of
 from spansrl.structures import Document, Sentence
 from spansrl.tokenize import MAX_TOKENS
 from spansrl.vocab import role_inventory

@@ -65,7 +65,7 @@ def source_of(argument: str, format: str | None) -> Source:
 
 def text_sentences(blocks: Iterable[str]) -> Iterator[Sentence]:
     """The sentences of a text that comes in blocks; `char_start` counts from its beginning."""
-    from spansrl.pipeline import sentences_of
+    from spansrl.cutting import sentences_of
 
     rest, start = "", 0
     for block in blocks:
