@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import shutil
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,17 +17,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from spansrl.checkpoint import load_network
 from spansrl.decode import SpanScores
 from spansrl.ensembles import labeler_of
-from spansrl.errors import MissingExtraError, ModelError
+from spansrl.errors import MissingExtraError
+from spansrl.graphs import Graph, arguments_graph, encoder_graph, pretrained_part
 from spansrl.labeler import Labeler
-from spansrl.model.embed import LayeredEmbedder, TransformerEmbedder, TransformerSource
+from spansrl.model.elmo import Elmo
+from spansrl.model.embed import VectorEmbedder
 from spansrl.model.network import Network, TorchScorer
-from spansrl.model.span import SpanOutput, boundary_scores, with_ends
-from spansrl.model.transformer import Transformer
 from spansrl.model_directory import DESCRIPTION, write_bytes
 from spansrl.ragged import IntArray
 from spansrl.runtime import ARGUMENTS_GRAPH, ENCODER_GRAPH, FrameModel, OnnxModel
@@ -36,115 +36,12 @@ from spansrl.structures import Sentence
 OPSET = 20
 MAX_DIFFERENCE = 1e-4  # between the scores of torch and ONNX Runtime
 
-Examples = dict[str, tuple[Tensor, dict[int, str]]]  # input -> an example, and its axes that vary by name
-
-
-class EncoderGraph(nn.Module):
-    """Embedder inputs -> token vectors (S, T, D) and, where learnt, scores of tokens as predicates."""
-
-    def __init__(self, network: Network) -> None:
-        super().__init__()
-        self.embedder = network.embedder
-        self.tasks = network.tasks
-
-    def outputs(self, x: Tensor) -> tuple[Tensor, ...]:
-        """vectors (S, T, D), classes (S, T, 1 + types)"""
-        return (x,) if self.tasks is None else (x, self.tasks.predicates(x))
-
-
-class WordsGraph(EncoderGraph):
-    """For vectors of whole words."""
-
-    def forward(self, ids: Tensor) -> tuple[Tensor, ...]:
-        """ids (S, T)"""
-        return self.outputs(self.embedder(ids))
-
-
-class PiecesGraph(EncoderGraph):
-    """For transformers: the layers of all pieces, mixed."""
-
-    def mixed(self, pieces: Tensor, mask: Tensor) -> Tensor:
-        """pieces (W, P), mask (W, P) -> (W, P, D)"""
-        embedder = self.embedder
-        assert isinstance(embedder, (TransformerEmbedder, LayeredEmbedder))
-        encoder = transformer_of(embedder).encoder
-        states = encoder(pieces, attention_mask=mask, output_hidden_states=True).hidden_states
-        mixed: Tensor = embedder.mix(torch.stack(states))
-        return mixed
-
-
-class FirstPieceGraph(PiecesGraph):
-    """A token is its first piece."""
-
-    def forward(self, pieces: Tensor, mask: Tensor, first: Tensor) -> tuple[Tensor, ...]:
-        """pieces (W, P), mask (W, P), first (S, T) places in the flat (W · P) pieces"""
-        return self.outputs(self.mixed(pieces, mask).flatten(0, 1)[first])
-
-
-class MeanPieceGraph(PiecesGraph):
-    """A token is the mean of its pieces."""
-
-    def forward(self, pieces: Tensor, mask: Tensor, shares: Tensor, windows: Tensor) -> tuple[Tensor, ...]:
-        """pieces (W, P), mask (W, P), shares (W, T, P), windows (S, W)"""
-        tokens = shares @ self.mixed(pieces, mask)  # (W, T, D)
-        return self.outputs(torch.einsum("sw,wtd->std", windows, tokens))
-
-
-@dataclass(frozen=True, slots=True)
-class _Predicates:
-    """What the encoders ask of a batch."""
-
-    sentence: Tensor
-    pred: Tensor
-    lengths: Tensor
-    sentence_lengths: Tensor
-    size: int
-
-    def mask(self) -> Tensor:
-        return torch.arange(self.size) < self.lengths[:, None]
-
-
-class ArgumentsGraph(nn.Module):
-    """Token vectors and predicates -> scores of arguments and, where learnt, of senses."""
-
-    def __init__(self, network: Network) -> None:
-        super().__init__()
-        self.encoder = network.encoder
-        self.output = network.output
-        self.tasks = network.tasks
-
-    def forward(
-        self, vectors: Tensor, sentence_lengths: Tensor, sentence: Tensor, pred: Tensor
-    ) -> tuple[Tensor, ...]:
-        """vectors (S, T, D), sentence_lengths (S,), sentence (N,), pred (N,) -> scores with N rows"""
-        batch = _Predicates(sentence, pred, sentence_lengths[sentence], sentence_lengths, vectors.shape[1])
-        h = self.encoder(vectors, batch)  # (N, T, width)
-        out: tuple[Tensor, ...]
-        if isinstance(self.output, SpanOutput):
-            start, end = boundary_scores(h, self.output.roles)
-            out = (start, with_ends(end, batch.mask(), self.output.span_end))
-        else:
-            tags = self.output(h)
-            out = (tags.emissions, tags.transitions, tags.first)
-        return out if self.tasks is None else (*out, self.tasks.senses(vectors, sentence, pred))
-
-
-def transformer_of(embedder: TransformerEmbedder | LayeredEmbedder) -> Transformer:
-    """The transformer inside an embedder; a model over ELMo has none."""
-    if isinstance(embedder, TransformerEmbedder):
-        return embedder.transformer
-    if isinstance(embedder.source, TransformerSource):
-        return embedder.source.transformer
-    raise ModelError("models over ELMo cannot be exported; label with them through torch")
-
 
 def export_model(source: Path, out: Path, *, half: bool = False) -> Network:
     """Write a trained model's directory for ONNX Runtime; returns the network, for `compare`."""
     network = load_network(source)
     if half:
         round_to_half(network)
-    if isinstance(network.embedder, LayeredEmbedder):
-        transformer_of(network.embedder)
     (out / "embedder").mkdir(parents=True, exist_ok=True)
     for name in (DESCRIPTION, "lexicon.json", "calibration.json"):
         if (source / name).is_file():
@@ -152,50 +49,13 @@ def export_model(source: Path, out: Path, *, half: bool = False) -> Network:
     for name in ("config.json", "tokenizer.json", "words.json"):
         if (source / "embedder" / name).is_file():
             shutil.copyfile(source / "embedder" / name, out / "embedder" / name)
-    write_bytes(out / ENCODER_GRAPH, encoder_graph(network, half=half))
-    write_bytes(out / ARGUMENTS_GRAPH, arguments_graph(network, half=half))
+    write_bytes(out / ENCODER_GRAPH, _to_onnx(encoder_graph(network), half=half))
+    write_bytes(out / ARGUMENTS_GRAPH, _to_onnx(arguments_graph(network), half=half))
     return network
 
 
-def encoder_graph(network: Network, *, half: bool) -> bytes:
-    """The encoder's graph as the bytes of an ONNX file."""
-    tokens, pieces = {0: "sentences", 1: "tokens"}, {0: "windows", 1: "pieces"}
-    examples: Examples
-    if network.config.embedder.kind != "transformer":
-        module: EncoderGraph = WordsGraph(network)
-        examples = {"ids": (torch.zeros(2, 5, dtype=torch.long), tokens)}
-    else:
-        examples = {
-            "pieces": (torch.arange(21).view(3, 7) % 5, pieces),
-            "mask": (torch.ones(3, 7, dtype=torch.bool), pieces),
-        }
-        if network.config.embedder.pooling == "first":
-            module = FirstPieceGraph(network)
-            examples["first"] = (torch.arange(10).view(2, 5), tokens)
-        else:
-            module = MeanPieceGraph(network)
-            examples["shares"] = (torch.ones(3, 5, 7), {0: "windows", 1: "tokens", 2: "pieces"})
-            examples["windows"] = (torch.ones(2, 3), {0: "sentences", 1: "windows"})
-    outputs = ["vectors"] if network.tasks is None else ["vectors", "classes"]
-    return _to_onnx(module, examples, outputs, half=half)
-
-
-def arguments_graph(network: Network, *, half: bool) -> bytes:
-    """The arguments' graph as the bytes of an ONNX file."""
-    examples = {
-        "vectors": (torch.randn(2, 5, network.embedder.width), {0: "sentences", 1: "tokens"}),
-        "sentence_lengths": (torch.tensor([5, 4]), {0: "sentences"}),
-        "sentence": (torch.tensor([0, 1, 1]), {0: "predicates"}),
-        "pred": (torch.tensor([4, 0, 2]), {0: "predicates"}),
-    }
-    spans = isinstance(network.output, SpanOutput)
-    outputs = ["start", "end"] if spans else ["emissions", "transitions", "first"]
-    if network.tasks is not None:
-        outputs.append("senses")
-    return _to_onnx(ArgumentsGraph(network), examples, outputs, half=half)
-
-
-def _to_onnx(module: nn.Module, examples: Examples, outputs: list[str], *, half: bool) -> bytes:
+def _to_onnx(graph: Graph, *, half: bool) -> bytes:
+    """The graph as the bytes of an ONNX file."""
     _require_onnx()
     logger = logging.getLogger("torch.onnx")
     level = logger.level
@@ -204,13 +64,13 @@ def _to_onnx(module: nn.Module, examples: Examples, outputs: list[str], *, half:
         with warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")  # the exporter warns of its own internals
             program = torch.onnx.export(
-                module.eval(),
-                tuple(example for example, _ in examples.values()),
+                graph.module.eval(),
+                tuple(example for example, _ in graph.inputs.values()),
                 dynamo=True,
                 opset_version=OPSET,
-                input_names=list(examples),
-                output_names=outputs,
-                dynamic_shapes=tuple(axes for _, axes in examples.values()),
+                input_names=list(graph.inputs),
+                output_names=graph.outputs,
+                dynamic_shapes=tuple(axes for _, axes in graph.inputs.values()),
                 verbose=False,
             )
     finally:
@@ -226,25 +86,36 @@ def _to_onnx(module: nn.Module, examples: Examples, outputs: list[str], *, half:
 
 def forget_origin(proto: Any) -> None:
     """Take out what the exporter notes of its own: stack traces, with the paths of the machine it ran on."""
-    graph = proto.graph
-    for item in (
-        proto,
-        graph,
-        *graph.node,
-        *graph.initializer,
-        *graph.value_info,
-        *graph.input,
-        *graph.output,
-    ):
+    for item in (proto, *_parts(proto.graph)):
         del item.metadata_props[:]
         item.doc_string = ""
 
 
+def _parts(graph: Any) -> Iterator[Any]:
+    """A graph with everything in it, down to the graphs inside its nodes."""
+    yield from (graph, *graph.node, *graph.initializer, *graph.value_info, *graph.input, *graph.output)
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from _parts(attribute.g)
+
+
 def round_to_half(network: Network) -> None:
-    """Round the parameters to what half precision can hold."""
+    """Round the weights, frozen ones too, to what half precision can hold."""
     with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.copy_(parameter.half())
+        for tensor in _weights(network):
+            tensor.copy_(tensor.half())
+
+
+def _weights(network: Network) -> Iterator[Tensor]:
+    yield from network.parameters()
+    pretrained = pretrained_part(network.embedder)
+    if isinstance(pretrained, Elmo):
+        yield from pretrained.buffers()
+    elif pretrained is not None:
+        yield from pretrained.parameters()
+    elif isinstance(network.embedder, VectorEmbedder):
+        yield network.embedder.matrix
 
 
 def store_in_half(proto: Any) -> None:

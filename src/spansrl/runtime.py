@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from spansrl.characters import CharacterBatch
 from spansrl.config import Config, EmbedderConfig
 from spansrl.decode import SpanScores, TagScores, log_partition
 from spansrl.errors import ModelError
@@ -203,7 +204,7 @@ def token_inputs(config: EmbedderConfig, files: Path) -> TokenInputs:
         return lambda sentences: _ids([vectors.lookup(tokens) for tokens in sentences])
     if config.kind == "transformer":
         return _piece_inputs(config, files)
-    raise ModelError(f"{files.parent}: models over {config.kind} are not exported; label with torch")
+    return _character_inputs
 
 
 def _piece_inputs(config: EmbedderConfig, files: Path) -> TokenInputs:
@@ -223,6 +224,11 @@ def _piece_inputs(config: EmbedderConfig, files: Path) -> TokenInputs:
         return feed
 
     return inputs
+
+
+def _character_inputs(sentences: Sequence[Tokens]) -> Feed:
+    batch = CharacterBatch.of(sentences)
+    return {"chars": batch.chars, "words": batch.words, "mask": batch.mask}
 
 
 def _ids(rows: Sequence[IntArray]) -> Feed:

@@ -14,13 +14,7 @@ import torch
 
 from spansrl.errors import DataError, FormatError, MissingExtraError, ModelError
 from spansrl.model import elmo as elmo_module
-from spansrl.model.elmo import (
-    MAX_CHARS,
-    Elmo,
-    batch_char_ids,
-    char_ids,
-    describe_weights,
-)
+from spansrl.model.elmo import Elmo, batch_char_ids, describe_weights
 from spansrl.model.precomputed import read_precomputed, write_precomputed
 from spansrl.model.scalar_mix import ScalarMix
 
@@ -238,10 +232,10 @@ def test_alone_or_in_any_batch_a_sentence_has_the_same_layers(tiny):
 
 
 def test_what_stands_in_the_padding_changes_nothing_and_comes_out_as_zero(tiny):
-    ids, lengths = batch_char_ids(SENTENCES)
-    garbage = ids.clone()
-    garbage[1, 1:] = 77
-    expected, found = tiny(ids, lengths), tiny(garbage, lengths)
+    chars, words, mask = batch_char_ids(SENTENCES)
+    garbage = torch.where(mask, words, 5)
+    assert not torch.equal(garbage, words)
+    expected, found = tiny(chars, words, mask), tiny(chars, garbage, mask)
     assert torch.equal(found, expected)
     assert not found[:, 1, 1:].any()
 
@@ -284,43 +278,17 @@ def test_empty_sentences_take_no_room(tiny):
 
 
 def test_input_that_does_not_fit_is_refused(tiny):
-    ids, lengths = batch_char_ids(SENTENCES)
-    with pytest.raises(DataError, match=r"character ids \(B, T, 50\), not \(4, 6, 49\)"):
-        tiny(ids[:, :, :49], lengths)
-    with pytest.raises(
-        DataError, match=r"the lengths \[3, 1, 7, 2\] do not fit 4 sentences of up to 6 tokens"
-    ):
-        tiny(ids, torch.tensor([3, 1, 7, 2]))
+    chars, words, mask = batch_char_ids(SENTENCES)
+    with pytest.raises(DataError, match=r"character ids \(W, 50\), not \(12, 49\)"):
+        tiny(chars[:, :49], words, mask)
+    with pytest.raises(DataError, match=r"words and mask \(B, T \+ 2\), not \(4, 8\) and \(4, 7\)"):
+        tiny(chars, words, mask[:, 1:])
 
 
 def test_elmo_is_neither_trained_nor_saved(tiny):
     assert not list(tiny.parameters())
     assert not tiny.state_dict()
     assert not tiny(*batch_char_ids(SENTENCES)).requires_grad
-
-
-# --- characters
-
-
-def test_a_word_is_its_bytes_between_marks_then_padding():
-    [row] = char_ids(["né"]).tolist()
-    assert row[:6] == [259, ord("n") + 1, 0xC3 + 1, 0xA9 + 1, 260, 261]
-    assert set(row[5:]) == {261}
-    assert len(row) == MAX_CHARS
-
-
-@pytest.mark.parametrize("length", [48, 49, 200])
-def test_long_words_are_cut_so_that_the_end_mark_stays(length):
-    assert char_ids(["x" * length]).tolist() == [[259, *[ord("x") + 1] * 48, 260]]
-
-
-def test_sentence_marks_in_the_text_are_one_character_words():
-    assert char_ids(["<S>", "</S>"])[:, :4].tolist() == [[259, 257, 260, 261], [259, 258, 260, 261]]
-
-
-def test_empty_words_and_lone_surrogates_have_no_bytes():
-    assert char_ids(["", "\ud800"])[:, :3].tolist() == [[259, 260, 261]] * 2
-    assert char_ids([]).shape == (0, MAX_CHARS)
 
 
 # --- files that are not what they should be

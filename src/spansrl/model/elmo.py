@@ -5,8 +5,7 @@ in each direction. All layers come out; `ScalarMix` makes one vector a word of t
 weights stay in the user's files, they are neither trained nor part of `state_dict`.
 
     elmo = Elmo.from_files(Path("options.json"), Path("weights.hdf5"))
-    ids, lengths = batch_char_ids([["Cats", "sleep", "."], ["Why", "?"]])
-    layers = elmo(ids, lengths)                                       # (3, 2, 3, 1024)
+    layers = elmo(*batch_char_ids([["Cats", "sleep", "."], ["Why", "?"]]))         # (3, 2, 3, 1024)
 
 The files are those of bilm-tf and AllenNLP: matrices stand as in TensorFlow (inputs × outputs), an LSTM's
 gates come in the order input, new memory, forget, output; the forget gate's constant 1 is not in the bias.
@@ -24,46 +23,19 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch._higher_order_ops.scan import scan
 from torch.nn import functional as F
 
+from spansrl.characters import MAX_CHARS, N_CHARS, CharacterBatch
 from spansrl.errors import DataError, MissingExtraError, ModelError
 from spansrl.model_directory import file_hash
 
-# --- characters -------------------------------------------------------------------------------------------
 
-MAX_CHARS = 50
-"""Characters a word, its begin and end marks included."""
-
-# Bytes are 0 .. 255. Outside this block every id is one higher, so that 0 is no character (a padded token).
-_SENTENCE_BEGIN, _SENTENCE_END, _WORD_BEGIN, _WORD_END, _PADDING = range(256, 261)
-_N_CHARS = 261
-_SENTENCE_MARKS = {"<S>": _SENTENCE_BEGIN, "</S>": _SENTENCE_END}
-
-
-def char_ids(tokens: Sequence[str]) -> NDArray[np.int64]:
-    """The tokens' characters (T, 50): UTF-8 bytes between begin and end of word; long words are cut."""
-    ids = np.full((len(tokens), MAX_CHARS), _PADDING, dtype=np.int64)
-    for row, token in zip(ids, tokens, strict=True):
-        chars = _word_chars(token)
-        row[: len(chars)] = chars
-    return ids + 1
-
-
-def _word_chars(token: str) -> list[int]:
-    mark = _SENTENCE_MARKS.get(token)
-    chars = token.encode("utf-8", "ignore")[: MAX_CHARS - 2] if mark is None else [mark]
-    return [_WORD_BEGIN, *chars, _WORD_END]
-
-
-def batch_char_ids(sentences: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor]:
-    """What `Elmo` takes: the sentences' characters (B, T, 50), padded with 0, and their lengths (B,)."""
-    lengths = [len(tokens) for tokens in sentences]
-    ids = np.zeros((len(sentences), max(lengths, default=0), MAX_CHARS), dtype=np.int64)
-    for row, tokens in zip(ids, sentences, strict=True):
-        row[: len(tokens)] = char_ids(tokens)
-    return torch.from_numpy(ids), torch.tensor(lengths, dtype=torch.long)
+def batch_char_ids(sentences: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor, Tensor]:
+    """What `Elmo` takes: the characters of the distinct words, which word stands where, and the mask."""
+    batch = CharacterBatch.of(sentences)
+    return torch.from_numpy(batch.chars), torch.from_numpy(batch.words), torch.from_numpy(batch.mask)
 
 
 # --- the two files ----------------------------------------------------------------------------------------
@@ -90,7 +62,7 @@ class ElmoOptions:
         options = _OptionsFile(path)
         options.one_of("char_cnn.max_characters_per_token", (MAX_CHARS,))
         options.one_of(
-            "char_cnn.n_characters", (_N_CHARS, _N_CHARS + 1)
+            "char_cnn.n_characters", (N_CHARS, N_CHARS + 1)
         )  # bilm-tf counts 0 only when not training
         return cls(
             char_width=options.count("char_cnn.embedding.dim"),
@@ -286,7 +258,7 @@ class _CharCnn(_Frozen):
     embedding: Tensor
 
     def __init__(self, options: ElmoOptions, weights: _WeightFile) -> None:
-        embedding = weights.take("char_embed", _N_CHARS, options.char_width)
+        embedding = weights.take("char_embed", N_CHARS, options.char_width)
         super().__init__(embedding=F.pad(embedding, (0, 0, 1, 0)))  # the new row 0 is no character
         self._activation = torch.tanh if options.activation == "tanh" else torch.relu
         self.convolutions = nn.ModuleList(
@@ -314,6 +286,9 @@ class _State(NamedTuple):
     memory: Tensor  # (B, C)
 
 
+_Pair = tuple[Tensor, Tensor]
+
+
 class _ProjectedLstm(_Frozen):
     """An LSTM from left to right whose memory is clipped, and whose output is projected and clipped."""
 
@@ -337,21 +312,42 @@ class _ProjectedLstm(_Frozen):
 
     def forward(self, inputs: Tensor, mask: Tensor, state: _State | None) -> tuple[Tensor, _State]:
         """Inputs (B, T, P), mask (B, T) -> outputs (B, T, P), and the state after each sentence's end."""
-        B, T, P = inputs.shape
-        hidden, memory = state or (inputs.new_zeros(B, P), inputs.new_zeros(B, len(self.projection)))
+        B, _, P = inputs.shape
+        before = state or _State(inputs.new_zeros(B, P), inputs.new_zeros(B, len(self.projection)))
         inputs = inputs @ self.input_weights + self.bias  # (B, T, 4C), once for all steps
-        outputs = inputs.new_empty(B, T, P)
-        for t in range(T):
-            gates = torch.addmm(inputs[:, t], hidden, self.hidden_weights)
-            enter, new, keep, leave = gates.chunk(4, dim=1)
-            step = keep.sigmoid() * memory + enter.sigmoid() * new.tanh()
-            step = step.clamp(-self._cell_clip, self._cell_clip)
-            output = (leave.sigmoid() * step.tanh()) @ self.projection
-            output = output.clamp(-self._projection_clip, self._projection_clip)
-            outputs[:, t] = output
-            inside = mask[:, t, None]
-            hidden, memory = torch.where(inside, output, hidden), torch.where(inside, step, memory)
-        return outputs, _State(hidden, memory)
+        run = self._scan if torch.compiler.is_exporting() else self._loop
+        outputs, after = run(inputs.transpose(0, 1), mask.T[..., None], before)  # (T, B, P)
+        return outputs.transpose(0, 1), after
+
+    def _loop(self, inputs: Tensor, mask: Tensor, state: _State) -> tuple[Tensor, _State]:
+        """Inputs (T, B, 4C), mask (T, B, 1) -> outputs (T, B, P), and the state in the end."""
+        outputs = []
+        for gates, inside in zip(inputs, mask, strict=True):
+            output, state = self._step(gates, inside, state)
+            outputs.append(output)
+        return torch.stack(outputs), state
+
+    def _scan(self, inputs: Tensor, mask: Tensor, state: _State) -> tuple[Tensor, _State]:
+        """The same as one operator that an exported graph can hold, for any number of steps."""
+
+        def step(state: _Pair, now: _Pair) -> tuple[_Pair, Tensor]:
+            output, after = self._step(*now, _State(*state))
+            return (after.hidden, after.memory), output
+
+        # Scan takes plain tuples only.
+        after, outputs = scan(step, (state.hidden, state.memory), (inputs, mask))
+        return outputs, _State(*after)
+
+    def _step(self, gates: Tensor, inside: Tensor, state: _State) -> tuple[Tensor, _State]:
+        """One token a sentence: (B, 4C), (B, 1) -> outputs (B, P); the state stays where none is left."""
+        gates = torch.addmm(gates, state.hidden, self.hidden_weights)
+        enter, new, keep, leave = gates.chunk(4, dim=1)
+        memory = keep.sigmoid() * state.memory + enter.sigmoid() * new.tanh()
+        memory = memory.clamp(-self._cell_clip, self._cell_clip)
+        output = (leave.sigmoid() * memory.tanh()) @ self.projection
+        output = output.clamp(-self._projection_clip, self._projection_clip)
+        hidden = torch.where(inside, output, state.hidden)
+        return output, _State(hidden, torch.where(inside, memory, state.memory))
 
 
 class Elmo(nn.Module):
@@ -387,43 +383,45 @@ class Elmo(nn.Module):
         self._states = []
 
     @torch.no_grad()
-    def forward(self, char_ids: Tensor, lengths: Tensor, *, carry_state: bool = False) -> Tensor:
-        """Characters (B, T, 50) and lengths (B,) -> layers (L + 1, B, T, 2P), zero at padding.
+    def forward(self, chars: Tensor, words: Tensor, mask: Tensor, *, carry_state: bool = False) -> Tensor:
+        """Distinct words (W, 50), which of them stand where (B, T + 2), mask -> layers (L + 1, B, T, 2P)."""
+        self._check(chars, words, mask, carry_state)
+        # In parts, which bounds the memory that the convolutions take.
+        vectors = torch.cat([self.char_cnn(part) for part in torch.split(chars, 512)])  # (W, P)
+        layers, after = self.read(vectors[words], mask, self._states if carry_state else ())
+        if carry_state:
+            self._states = after
+        return layers
+
+    def read(
+        self, words: Tensor, mask: Tensor, before: Sequence[list[_State]] = ()
+    ) -> tuple[Tensor, list[list[_State]]]:
+        """Word vectors (B, T + 2, P) -> layers (L + 1, B, T, 2P), zero at padding, and the states after.
 
         Layer 0 is the word's own vector, twice; the others hold left-to-right and right-to-left halves.
         """
-        self._check(char_ids, lengths, carry_state)
-        ids, mask = _add_boundaries(char_ids, lengths.to(char_ids.device))  # (B, T + 2, 50), (B, T + 2)
-        words = self._embed_words(ids, mask)  # (B, T + 2, P)
         order = _reversed_within(mask)[..., None].expand_as(words)  # (B, T + 2, P)
-        before = self._states if carry_state and self._states else [[], []]
-        left, left_states = self._read(self.forward_lstms, words, mask, before[0])
-        right, right_states = self._read(self.backward_lstms, words.gather(1, order), mask, before[1])
-        if carry_state:
-            self._states = [left_states, right_states]
+        left_before, right_before = before or ([], [])
+        left, left_after = self._read(self.forward_lstms, words, mask, left_before)
+        right, right_after = self._read(self.backward_lstms, words.gather(1, order), mask, right_before)
         pairs = zip(left, (layer.gather(1, order) for layer in right), strict=True)
         layers = torch.stack([torch.cat(pair, dim=2) for pair in pairs])  # (L + 1, B, T + 2, 2P)
-        return layers[:, :, 1:-1] * mask[:, 2:, None]  # token t is there if </S> or more stands two places on
+        # Token t is there if </S> or more stands two places on.
+        return layers[:, :, 1:-1] * mask[:, 2:, None], [left_after, right_after]
 
-    def _check(self, char_ids: Tensor, lengths: Tensor, carry_state: bool) -> None:
-        if char_ids.ndim != 3 or char_ids.shape[2] != MAX_CHARS:
-            raise DataError(f"ELMo takes character ids (B, T, {MAX_CHARS}), not {tuple(char_ids.shape)}")
-        B, T = char_ids.shape[:2]
-        if lengths.shape != (B,) or (B and not 0 <= int(lengths.min()) <= int(lengths.max()) <= T):
-            raise DataError(f"the lengths {lengths.tolist()} do not fit {B} sentences of up to {T} tokens")
+    def _check(self, chars: Tensor, words: Tensor, mask: Tensor, carry_state: bool) -> None:
+        if chars.ndim != 2 or chars.shape[1] != MAX_CHARS:
+            raise DataError(f"ELMo takes character ids (W, {MAX_CHARS}), not {tuple(chars.shape)}")
+        if words.ndim != 2 or words.shape[1] < 2 or mask.shape != words.shape:
+            raise DataError(
+                f"ELMo takes words and mask (B, T + 2), not {tuple(words.shape)} and {tuple(mask.shape)}"
+            )
+        B = len(words)
         if carry_state and self._states and len(self._states[0][0].hidden) != B:
             carried = len(self._states[0][0].hidden)
             raise DataError(
                 f"the state of {carried} sentences cannot go on with {B}; call reset_state() first"
             )
-
-    def _embed_words(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Run the character CNN once for each distinct word, in parts that bound its memory."""
-        distinct, which = torch.unique(ids[mask], dim=0, return_inverse=True)
-        vectors = torch.cat([self.char_cnn(part) for part in distinct.split(512)])  # (distinct, P)
-        words = vectors.new_zeros(*mask.shape, vectors.shape[1])
-        words[mask] = vectors[which]
-        return words
 
     def _read(
         self, lstms: nn.ModuleList, words: Tensor, mask: Tensor, states: list[_State]
@@ -435,17 +433,6 @@ class Elmo(nn.Module):
             layers.append(output + layers[-1] if self._skip_connections and k > 0 else output)
             after.append(state)
         return layers, after
-
-
-def _add_boundaries(ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """Put <S> before and </S> after each sentence; also the mask of what is then there."""
-    B, T, _ = ids.shape
-    begin, end = torch.from_numpy(char_ids(["<S>", "</S>"])).to(ids)
-    bounded = F.pad(ids, (0, 0, 1, 1))  # (B, T + 2, 50)
-    bounded[:, 0] = begin
-    bounded[torch.arange(B, device=ids.device), lengths + 1] = end
-    mask = torch.arange(T + 2, device=ids.device) < lengths[:, None] + 2
-    return bounded, mask
 
 
 def _reversed_within(mask: Tensor) -> Tensor:

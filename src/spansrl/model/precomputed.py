@@ -106,8 +106,7 @@ def write_precomputed(
     try:
         with open_hdf5(partial, "w") as file:
             for first, batch in _batches(sentences, batch_size):
-                ids, lengths = batch_char_ids(batch)
-                layers = elmo(ids.to(device), lengths).cpu().numpy()
+                layers = elmo(*(part.to(device) for part in batch_char_ids(batch))).cpu().numpy()
                 for row, tokens in enumerate(batch):
                     file.create_dataset(str(first + row), data=layers[:, row, : len(tokens)])
         os.replace(partial, path)
