@@ -25,7 +25,7 @@ from spansrl.lemmas import predicate_type
 from spansrl.lexicon import learn_lexicon
 from spansrl.senses import SenseInventory, multiword_spans
 from spansrl.structures import Proposition, Sentence
-from spansrl.tags import is_core
+from spansrl.tags import base_role, is_core
 
 SPLITS = ("dev", "test")
 
@@ -146,7 +146,9 @@ def _of_unseen(unseen: Sequence[Case]) -> Figures:
 
 
 def _of_spans(found: Sequence[Case], frames: FrameIndex) -> Figures:
-    core = [(case.sense, arg.role) for case in found for arg in case.prop.args if is_core(_base(arg.role))]
+    core = [
+        (case.sense, arg.role) for case in found for arg in case.prop.args if is_core(base_role(arg.role))
+    ]
     verbs = [(case.prop.v, multiword_spans(case.sent.tokens, case.prop.pred, case.sense)) for case in found]
     return {
         ("core arguments, with R- and C-", "the frames rule them out"): _share(
@@ -156,10 +158,6 @@ def _of_spans(found: Sequence[Case], frames: FrameIndex) -> Figures:
             [pair for pair in verbs if pair[1]], lambda pair: pair[0] == pair[1]
         ),
     }
-
-
-def _base(role: str) -> str:
-    return role.removeprefix("R-").removeprefix("C-")
 
 
 def _share(items: Iterable[T], holds: Callable[[T], bool]) -> Share:

@@ -41,7 +41,9 @@ def taken_aligned(data: Json, key: str, size: int) -> tuple[str, ...] | None:
         return None
     items = strings(value, key)
     if len(items) != size:
-        raise DataError(f"'{key}' must have one entry a token, found {len(items)} for {tokens(size)}")
+        raise DataError(
+            f"'{key}' must have one entry a token, found {len(items)} for {counted(size, 'token')}"
+        )
     return items
 
 
@@ -71,7 +73,9 @@ def ranges(value: Any, size: int, text: str | None) -> tuple[tuple[int, int], ..
     if value is None:
         return None
     if not isinstance(value, list) or len(value) != size:
-        raise DataError(f"'offsets' must be a list of {size} pairs, one a token, found {kind(value)}")
+        raise DataError(
+            f"'offsets' must be a list of {counted(size, 'pair')}, one a token, found {kind(value)}"
+        )
     out = []
     for k, item in enumerate(value):
         start, end = pair(item, f"offsets[{k}]")
@@ -88,9 +92,9 @@ def place(value: Any, where: str) -> int | None:
     return value  # type: ignore[no-any-return]  # checked just now
 
 
-def tokens(size: int) -> str:
-    """A number of tokens in words."""
-    return f"{size} token{'s' * (size != 1)}"
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, for a message: 1 token, 2 tokens, 1,000 tokens."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def kind(value: Any) -> str:

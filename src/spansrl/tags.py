@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from spansrl.checks import counted
 from spansrl.errors import DataError
 from spansrl.structures import Argument, Proposition, Span
 
@@ -146,6 +147,11 @@ def in_column_order(phrases: Iterable[Phrase]) -> list[Phrase]:
     return sorted(phrases, key=lambda phrase: (phrase.start, -phrase.end))
 
 
+def base_role(role: str) -> str:
+    """The role that an R- or C- role belongs to, or the role itself."""
+    return role.removeprefix("R-").removeprefix("C-")
+
+
 def is_core(role: str) -> bool:
     """Whether a predicate takes this role once at most: A0 to A5, in either spelling."""
     return _CORE.fullmatch(role) is not None
@@ -235,7 +241,7 @@ def _keep(
 
 def _check_writable(phrase: Phrase, size: int) -> None:
     if not 0 <= phrase.start < phrase.end <= size:
-        raise TagError(f"{shown(phrase)} is no span of a sentence of {size} tokens")
+        raise TagError(f"{shown(phrase)} is no span of a sentence of {counted(size, 'token')}")
     if not _ROLE.fullmatch(phrase.role):
         raise TagError(
             f"the role '{phrase.role}' cannot be written as a tag: no spaces, '(', ')' or '*'", phrase.start

@@ -8,6 +8,7 @@ from typing import Any
 
 from spansrl.errors import DataError
 from spansrl.frames.parsing import Roleset
+from spansrl.tags import base_role
 
 PARTS_OF_SPEECH = {"v": "verb", "n": "noun", "j": "adjective"}
 _TAGS = {"verb": "v", "auxiliary": "v", "noun": "n", "adjective": "j"}
@@ -97,7 +98,7 @@ class FrameIndex:
 
     def rules_out(self, sense: str, role: str) -> bool:
         """Whether the role is a numbered one (A2, ARG2, R-A2, C-A2) that the sense does not have."""
-        numbered, entry = _NUMBERED.fullmatch(_plain(role)), self._entries.get(sense)
+        numbered, entry = _NUMBERED.fullmatch(base_role(role)), self._entries.get(sense)
         return numbered is not None and entry is not None and numbered[1] not in entry[1]
 
     def meaning(self, sense: str | None, role: str) -> str | None:
@@ -105,7 +106,7 @@ class FrameIndex:
 
         A modifier that is not the sense's own has its general meaning, whatever the sense.
         """
-        role = _plain(role)
+        role = base_role(role)
         own = self._entries[sense][1] if sense in self._entries else {}
         if numbered := _NUMBERED.fullmatch(role):
             return own.get(numbered[1]) or None
@@ -143,10 +144,6 @@ class FrameIndex:
 
 def _is_table(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(row, (dict, list)) for row in value.values())
-
-
-def _plain(role: str) -> str:
-    return role.removeprefix("R-").removeprefix("C-")
 
 
 def _in_order(aliases: Aliases) -> Aliases:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from spansrl.pictures.palette import base_role, group_of
+from spansrl.pictures.palette import group_of
 from spansrl.structures import Argument, Proposition, Sentence, Span
+from spansrl.tags import base_role
 
 
 class Frames(Protocol):

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from spansrl.tags import base_role
+
 Rgb = tuple[int, int, int]
 
 PAPER = {"light": (255, 255, 255), "dark": (24, 26, 31)}
@@ -52,11 +54,6 @@ _FAMILIES = {
     "manner": ("MNR", "CAU", "PRP", "PNC", "EXT", "COM", "PRD", "REC"),
 }
 _FAMILY = {suffix: family for family, suffixes in _FAMILIES.items() for suffix in suffixes}
-
-
-def base_role(role: str) -> str:
-    """The role that an R- or C- role belongs to, or the role itself."""
-    return role.removeprefix("R-").removeprefix("C-")
 
 
 def group_of(role: str) -> str:
