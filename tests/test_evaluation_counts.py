@@ -162,7 +162,7 @@ def test_predicted_sentences_after_the_end_of_gold_are_ignored() -> None:
 
 
 def test_too_few_predicted_sentences_are_an_error_that_says_where() -> None:
-    with pytest.raises(DataError, match=r"predicted ends after 1 sentences \(a\), but gold goes on \(b\)"):
+    with pytest.raises(DataError, match=r"predicted ends after 1 sentence \(a\), but gold goes on \(b\)"):
         score([sentence(2, id="a"), sentence(3, id="b")], [sentence(2, id="a")])
 
 
@@ -188,7 +188,7 @@ def test_end_to_end_counts_what_a_wrong_predicate_adds() -> None:
 
 
 def test_end_to_end_refuses_sentences_that_gold_does_not_have() -> None:
-    with pytest.raises(DataError, match="gold ends after 1 sentences, but predicted goes on"):
+    with pytest.raises(DataError, match="gold ends after 1 sentence, but predicted goes on"):
         end_to_end([sentence(2)], [sentence(2), sentence(2)])
 
 

@@ -103,7 +103,7 @@ def test_empty_files_score_zero(tmp_path: Path) -> None:
             r"sentence 1 has 2 tokens in gold \(.*g.props:1\) and 3 in predicted \(.*p:1\)",
         ),
         ("-\n-\n\n-\n\n", r"sentence 2 has 2 tokens in gold \(.*g.props:4\) and 1 in predicted \(.*p:4\)"),
-        ("-\n-\n\n", r"predicted ends after 1 sentences \(.*p:1\), but gold goes on \(.*g.props:4\)"),
+        ("-\n-\n\n", r"predicted ends after 1 sentence \(.*p:1\), but gold goes on \(.*g.props:4\)"),
         ("", r"predicted ends after 0 sentences, but gold goes on \(.*g.props:1\)"),
         ("-\t(A0*\nkeep\t(V*)\n\n", r"p:1: '\(A0\*' is still open when the sentence ends"),
         ("-\t*\nkeep\t(V*))\n\n", r"p:2: '\(V\*\)\)' closes a phrase that was never opened"),

@@ -461,7 +461,7 @@ def test_long_sentences_are_left_out_of_training_only(data):
     splits = runs.read_splits(data, max_tokens=4)
     assert max(len(sent) for sent in splits.train) == 4
     assert max(len(sent) for sent in splits.dev) == 8
-    with pytest.raises(DataError, match=r"no arguments to learn from in sentences of at most 1 tokens"):
+    with pytest.raises(DataError, match=r"no arguments to learn from in sentences of at most 1 token "):
         runs.read_splits(data, max_tokens=1)
 
 

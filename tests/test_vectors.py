@@ -184,7 +184,7 @@ def test_vectors_must_fit_their_words_and_know_unknown_ones():
 
 
 def test_a_printed_table_names_its_size():
-    assert repr(Vectors(("unk",), np.zeros((1, 3), np.float32))) == "Vectors(1 words, width 3)"
+    assert repr(Vectors(("unk",), np.zeros((1, 3), np.float32))) == "Vectors(1 word, width 3)"
 
 
 word_lists = st.lists(st.from_regex(r"[a-zé]{1,5}", fullmatch=True), min_size=1, max_size=8, unique=True)

@@ -23,6 +23,7 @@ from spansrl.checkpoint import (
     save_lexicon,
     save_weights,
 )
+from spansrl.checks import counted
 from spansrl.config import Config, TrainingConfig
 from spansrl.decode import Method, Order
 from spansrl.errors import ConfigError, DataError
@@ -60,7 +61,8 @@ def read_splits(directory: Path, *, max_tokens: int = 0) -> Splits:
     if max_tokens:
         train_data = [sent for sent in train_data if len(sent) <= max_tokens]
     if not _has_arguments(train_data):
-        limit = f" in sentences of at most {max_tokens} tokens (training.max_tokens)" if max_tokens else ""
+        longest = counted(max_tokens, "token")
+        limit = f" in sentences of at most {longest} (training.max_tokens)" if max_tokens else ""
         raise DataError(f"{paths[0]}: no arguments to learn from{limit}")
     if not _has_arguments(dev):
         raise DataError(f"{paths[1]}: no arguments, so no F1 to choose the best epoch by")

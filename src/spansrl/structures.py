@@ -327,7 +327,7 @@ def _proposition(data: Any, where: str, size: int) -> Proposition:
     pred = checks.integer(rest.pop("pred", None), f"{where}.pred")
     if not 0 <= pred < size:
         raise DataError(
-            f"'{where}.pred' is {pred}, outside the sentence of {checks.tokens(size)}; count from 0"
+            f"'{where}.pred' is {pred}, outside the sentence of {checks.counted(size, 'token')}; count from 0"
         )
     args = checks.taken_list(rest, "args", f"{where}.args")
     v = rest.pop("v", None)
@@ -374,6 +374,6 @@ def _span(start: int, end: int, where: str, size: int) -> Span:
     if not 0 <= start < end <= size:
         found = f"'{where}' covers tokens {start} to {end}, which is no span of a sentence"
         raise DataError(
-            f"{found} of {checks.tokens(size)}; 'end' is the token after the last, counted from 0"
+            f"{found} of {checks.counted(size, 'token')}; 'end' is the token after the last, counted from 0"
         )
     return Span(start, end)

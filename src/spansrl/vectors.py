@@ -31,6 +31,7 @@ from typing import IO, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from spansrl.checks import counted
 from spansrl.errors import DataError, FormatError
 
 UNKNOWN_WORDS = ("UNKNOWN", "<unk>", "unk")
@@ -63,7 +64,7 @@ class Vectors:
             )
 
     def __repr__(self) -> str:
-        return f"Vectors({len(self.words)} words, width {self.width})"
+        return f"Vectors({counted(len(self.words), 'word')}, width {self.width})"
 
     @cached_property
     def _ids(self) -> dict[str, int]:
@@ -174,7 +175,7 @@ def _glove_rows(path: Path) -> Generator[_Row, None, None]:
                 word, numbers = _split_unusual(line, width, path, number)
             yield _Row(number, checker.check(word, number), numbers)
     if header is not None and len(checker) != header.words:
-        message = f"the header promises {header.words} words, the file has {len(checker)}"
+        message = f"the header promises {counted(header.words, 'word')}, the file has {len(checker)}"
         raise FormatError(message, path=str(path), line=1)
     if not len(checker):
         raise FormatError("no vector follows the header", path=str(path), line=1)

@@ -134,7 +134,7 @@ def test_columns_without_words_can_be_analysed_too(call, files):
         (("--pred", "-", "--train", "-"), 2, "only one file can be -"),
         (("--pred", "span.jsonl", "--only", "nothing"), 2, "'nothing' is not one of"),
         (("--pred", "absent.jsonl"), 1, "absent.jsonl: cannot be read"),
-        (("--pred", "short.jsonl"), 1, "short: predicted ends after 1 sentences"),
+        (("--pred", "short.jsonl"), 1, "short: predicted ends after 1 sentence"),
         (("--pred", "span.jsonl", "--model", "no"), 1, "no: no such model directory"),
     ],
 )

@@ -161,8 +161,17 @@ def test_too_few_sentences_are_one_line_and_exit_code_1(run: Run) -> None:
     assert run("gold.props", "-", stdin=PREDICTED[: PREDICTED.index("be")]) == (
         1,
         "",
-        "spansrl: error: predicted ends after 1 sentences (<stdin>:1), but gold goes on (gold.props:6); "
+        "spansrl: error: predicted ends after 1 sentence (<stdin>:1), but gold goes on (gold.props:6); "
         "predict every sentence of gold\n",
+    )
+
+
+def test_a_comparison_on_an_empty_file_names_it(run: Run) -> None:
+    Path("empty.jsonl").touch()
+    assert run("empty.jsonl", "gold.props", "--against", "pred.props") == (
+        1,
+        "",
+        "spansrl: error: empty.jsonl: no sentences, so there is nothing to compare two systems on\n",
     )
 
 

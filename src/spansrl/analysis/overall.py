@@ -8,6 +8,7 @@ import numpy as np
 
 from spansrl.analysis.inputs import Inputs
 from spansrl.analysis.tables import Column, Section, Table, columns
+from spansrl.checks import counted
 from spansrl.evaluation import compare_counts, sentence_counts
 
 NAME, TITLE = "overall", "Overall"
@@ -48,8 +49,8 @@ def overall(inputs: Inputs) -> Section:
         ),
         tuple(rows),
         note=f"The interval of F1 is of {settings.samples} bootstrap samples of the sentences, "
-        f"seed {settings.seed}. Gold has {arguments} arguments of {score.propositions} predicates "
-        f"in {score.sentences} sentences.",
+        f"seed {settings.seed}. Gold has {counted(arguments, 'argument')} of "
+        f"{counted(score.propositions, 'predicate')} in {counted(score.sentences, 'sentence')}.",
     )
     intro = "Precision, recall and F1 as the official CoNLL-2005 scorer counts them."
     parts = (scores, _comparisons(inputs, counts)) if total > 1 else (scores,)

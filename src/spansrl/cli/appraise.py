@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from spansrl.checks import counted
 from spansrl.cli.progress import progress_bar
 from spansrl.errors import DataError, ModelError
 from spansrl.formats import read_sentences
@@ -72,7 +73,7 @@ def command(
 
 def _table(figures: dict[str, Any]) -> str:
     """The figures as Markdown tables, for people."""
-    lines = [f"{figures['sentences']} sentences, {figures['predicates']} predicates", ""]
+    lines = [", ".join(counted(figures[f"{noun}s"], noun) for noun in ("sentence", "predicate")), ""]
     lines += ["| | P | R | F1 |", "| --- | --- | --- | --- |"]
     for title, key in (
         ("arguments, gold predicates", "arguments"),

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from itertools import chain
 
 import click
 
+from spansrl.errors import DataError
 from spansrl.evaluation import (
     BREAKDOWNS,
     breakdown,
@@ -19,8 +22,9 @@ from spansrl.evaluation import (
     score,
 )
 from spansrl.evaluation.breakdown import By
+from spansrl.evaluation.frames import Frames
 from spansrl.formats import READABLE, open_output
-from spansrl.formats.files import STANDARD_STREAM
+from spansrl.formats.files import STANDARD_STREAM, shown_path
 
 
 @click.command()
@@ -77,7 +81,8 @@ def command(
         bins = breakdown(*files, by=by, match=match)
         data, text = {name: counts.to_dict() for name, counts in bins.items()}, breakdown_report(by, bins)
     elif against is not None:
-        comparison = compare(*files, match=match, samples=samples, seed=seed)
+        sentences, *systems = files
+        comparison = compare(_some(sentences, gold), *systems, match=match, samples=samples, seed=seed)
         data, text = comparison.to_dict(), comparison_report(comparison, pred, against)
     else:
         result = score(*files, match=match)
@@ -85,6 +90,14 @@ def command(
     report = json.dumps(data, ensure_ascii=False, indent=2) + "\n" if as_json else text
     with open_output(STANDARD_STREAM) as output:  # which says so where there is no standard output
         output.write(report.encode())
+
+
+def _some(sentences: Iterator[Frames], path: str) -> Iterator[Frames]:
+    """The sentences of a file, of which there must be one."""
+    first = next(sentences, None)
+    if first is None:
+        raise DataError(f"{shown_path(path)}: no sentences, so there is nothing to compare two systems on")
+    return chain([first], sentences)
 
 
 def _check_usage(

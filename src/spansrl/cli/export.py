@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from spansrl.checks import counted
 from spansrl.errors import ConfigError, ModelError
 from spansrl.formats import read_sentences
 from spansrl.structures import Proposition, Sentence
@@ -81,7 +82,7 @@ def command(model: Path, out: Path, half: bool, check: Path | None, calibrate: P
         write_manifest(partial)
         size = sum(path.stat().st_size for path in partial.rglob("*") if path.is_file())
     click.echo(
-        f"{out}: {size / 1e6:.1f} MB; same labels as torch for {found.propositions:,} predicates, "
+        f"{out}: {size / 1e6:.1f} MB; same labels as torch for {counted(found.propositions, 'predicate')}, "
         f"scores differ by {found.scores:.0e} at most",
         err=True,
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from spansrl.checks import counted
 from spansrl.config import Config
 from spansrl.loading import shipped_model
 from spansrl.model_directory import MANIFEST, check_manifest, description_config, read_description
@@ -67,14 +68,14 @@ def facts(directory: Path, description: dict[str, Any]) -> Iterator[tuple[str, s
     )
     files = [path for path in directory.rglob("*") if path.is_file()]
     size = sum(path.stat().st_size for path in files) / 1e6
-    yield "size", f"{size:.1f} MB in {len(files)} file{'s' * (len(files) != 1)}"
+    yield "size", f"{size:.1f} MB in {counted(len(files), 'file')}"
     checked = (directory / MANIFEST).exists()
     yield "manifest", "the files are as they were made" if checked else "none; damage would not be noticed"
 
 
 def _family(directory: Path, description: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if (kind := description.get("kind")) != "network":
-        yield "family", f"{kind} of {len(description.get('experts', []))} experts"
+        yield "family", f"{kind} of {counted(len(description.get('experts', [])), 'expert')}"
         yield "finds", "arguments of given predicates"
         return
     config = description_config(description, directory)

@@ -16,6 +16,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
+from spansrl.checks import counted
 from spansrl.corpora.audit import DOCUMENT_KEY, Audit
 from spansrl.corpora.corpus import Corpus
 from spansrl.corpora.ptb import read_terminals
@@ -27,7 +28,7 @@ from spansrl.corpora.sources import (
     read_members,
 )
 from spansrl.errors import DataError, FormatError
-from spansrl.formats.conll import Block, counted, read_conll, split_blocks
+from spansrl.formats.conll import Block, read_conll, split_blocks
 from spansrl.formats.detect import conll05_form
 from spansrl.formats.files import Line
 from spansrl.formats.layouts import FRAME, LAYOUTS, NE, PARSE, POS

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from spansrl.checks import counted
 from spansrl.errors import DataError
 from spansrl.evaluation.frames import Arg, Frames, frames_of
 from spansrl.structures import Sentence
@@ -236,7 +237,7 @@ def aligned(
     for surplus in (next(stream, None) for stream in streams if same_count):
         if surplus is not None:
             raise DataError(
-                f"gold ends after {number} sentences, but predicted goes on{_at(surplus)}; "
+                f"gold ends after {counted(number, 'sentence')}, but predicted goes on{_at(surplus)}; "
                 "scoring both ways needs the same sentences on both sides"
             )
 
@@ -320,13 +321,13 @@ def _counterpart(gold: Frames, found: Frames | None, number: int, last: Frames) 
     """What a system has for gold's sentence, if it fits; `last` is the system's sentence before it."""
     if found is None:
         raise DataError(
-            f"predicted ends after {number - 1} sentences{_at(last)}, but gold goes on{_at(gold)}; "
-            "predict every sentence of gold"
+            f"predicted ends after {counted(number - 1, 'sentence')}{_at(last)}, "
+            f"but gold goes on{_at(gold)}; predict every sentence of gold"
         )
     if found.size != gold.size:
         raise DataError(
-            f"sentence {number} has {gold.size} tokens in gold{_at(gold)} and {found.size} in predicted"
-            f"{_at(found)}; both must hold the same sentences in the same order"
+            f"sentence {number} has {counted(gold.size, 'token')} in gold{_at(gold)} "
+            f"and {found.size} in predicted{_at(found)}; both must hold the same sentences in the same order"
         )
     return found
 

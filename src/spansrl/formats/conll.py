@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, NoReturn
 
+from spansrl.checks import counted
 from spansrl.errors import FormatError
 from spansrl.formats.files import Line
 from spansrl.formats.layouts import FORM_KEY, NOTHING, UNNAMED, Column, Kind, Layout
@@ -130,7 +131,7 @@ class _BlockReader:
             if row[layout.predicate_place] != NOTHING:
                 self.preds.append(place)
         self._check_widths()
-        self._check_columncounted()
+        self._check_column_counts()
 
     def _check_widths(self) -> None:
         rows = self.block.rows
@@ -143,7 +144,7 @@ class _BlockReader:
         found = counted(len(rows[place]), "column")
         self._fail(f"{found} where the sentence's other lines have {usual}; give all the same", place)
 
-    def _check_columncounted(self) -> None:
+    def _check_column_counts(self) -> None:
         layout, wanted = self.layout, len(self.preds)
         given = len(self.block.rows[0]) - len(layout.columns)
         if given == wanted:
@@ -248,8 +249,3 @@ def says_anything(cells: Sequence[str], column: Column) -> bool:
 def unless_empty(cells: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """The cells, or None where no row has one."""
     return None if cells is None or all(cell == NOTHING for cell in cells) else cells
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun: 1 token, 2 tokens."""
-    return f"{number} {noun}{'s' * (number != 1)}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from spansrl.checks import counted
+
 
 @dataclass(slots=True)
 class Losses:
@@ -21,6 +23,6 @@ class Losses:
 
     def __str__(self) -> str:
         """One line: ``conll05-props cannot hold: 'text' (12 sentences), overlapping arguments (3)``."""
-        fields = [f"'{name}' ({count} sentence{'s' * (count != 1)})" for name, count in self.fields.items()]
+        fields = [f"'{name}' ({counted(count, 'sentence')})" for name, count in self.fields.items()]
         items = [f"{name} ({count})" for name, count in self.items.items()]
         return f"{self.format} cannot hold: {', '.join(fields + items)}"

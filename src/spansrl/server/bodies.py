@@ -99,7 +99,7 @@ def too_large(limits: Limits) -> RefusedError:
 
 def too_slow(limits: Limits) -> RefusedError:
     """The refusal of a body that does not come."""
-    return RefusedError(408, "too_slow", f"the body did not arrive within {limits.read_seconds:g} seconds")
+    return RefusedError(408, "too_slow", f"the body did not arrive within {limits.read_seconds:g} s")
 
 
 def _line(line: bytearray, limits: Limits) -> bytes:

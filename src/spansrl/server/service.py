@@ -8,6 +8,7 @@ import math
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 
+from spansrl.checks import counted
 from spansrl.errors import SpansrlError
 from spansrl.server.batching import Batcher, QueueFullError
 from spansrl.server.labelling import Job, LabelsText, label_jobs
@@ -70,7 +71,7 @@ class Service:
             message = f"more than {self.limits.queue_chars} characters wait to be labelled; try again later"
             raise RefusedError(429, "queue_full", message, retry_after=self._retry_after()) from None
         except TimeoutError:
-            message = f"not labelled within {self.limits.seconds:g} seconds; send less, or try again later"
+            message = f"not labelled within {self.limits.seconds:g} s; send less, or try again later"
             raise RefusedError(503, "timed_out", message, retry_after=self._retry_after()) from None
         except SpansrlError as error:
             raise RefusedError(422, "not_labelled", str(error)) from error
@@ -83,7 +84,9 @@ class Service:
         """A place for one stream, or a RefusedError."""
         self.check_ready()
         if self.streams >= self.limits.streams:
-            message = f"{self.limits.streams} streams are open, which is all there may be; try again later"
+            message = (
+                f"{counted(self.limits.streams, 'stream')} open, which is all there may be; try again later"
+            )
             raise RefusedError(429, "too_many_streams", message, retry_after=10)
         self.streams += 1
         try:
