@@ -33,7 +33,7 @@ def test_alone_it_says_that_nothing_is_registered(run):
 
 def test_a_directory_is_registered_shown_and_removed(run, tmp_path):
     told = (
-        "1 rolesets from 1 files, 0 broken\n"
+        "1 roleset from 1 file, 0 broken\n"
         f"source  {tmp_path / 'frames'}\n"
         f"kept in {tmp_path / 'home' / 'frames.jsonl'}\n"
     )
@@ -54,12 +54,15 @@ def test_broken_files_are_told_on_standard_error(run, tmp_path):
         (tmp_path / "frames" / f"bad{k:02}.xml").write_text("<frameset>\n")
     result = run("frames")
     assert result.exit_code == 0
-    assert result.stdout.startswith("1 rolesets from 13 files, 12 broken\n")
+    assert result.stdout.startswith("1 roleset from 13 files, 12 broken\n")
     lines = result.stderr.splitlines()
     assert len(lines) == 11
-    assert lines[0].startswith("spansrl: warning: frames/bad00.xml:2: ")
+    assert lines[0] == (
+        "spansrl: warning: frames/bad00.xml:2: not XML as it should be (no element found); "
+        "nothing of it is kept: correct the file, or get the frames again"
+    )
     assert lines[-1] == (
-        "spansrl: warning: 12 broken files, 2 of them not shown; rolesets that could be read are kept"
+        "spansrl: warning: 2 broken files more; of each, the rolesets that could be read are kept"
     )
 
 

@@ -25,7 +25,10 @@ def test_a_file_gives_rolesets_with_roles_and_words(guard):
 def test_a_file_with_broken_examples_is_reported_with_its_line_and_read_without_them(guard):
     rolesets, error = read_frame_file(guard.replace(b"</rel>", b"</arg>"), "frames/guard.xml")
     assert [roleset.id for roleset in rolesets] == ["guard.01", "guard.02", "guard_off.03"]
-    assert str(error).startswith("frames/guard.xml:22: not XML as it should be (mismatched tag); correct it")
+    assert str(error) == (
+        "frames/guard.xml:22: not XML as it should be (mismatched tag); "
+        "all is well without its examples, which are not needed: 3 rolesets kept, nothing to do"
+    )
 
 
 def test_of_a_file_that_is_cut_short_whole_rolesets_are_kept(guard):
@@ -33,6 +36,9 @@ def test_of_a_file_that_is_cut_short_whole_rolesets_are_kept(guard):
     assert [roleset.id for roleset in rolesets] == ["guard.01", "guard.02"]
     assert error is not None
     assert error.line == 31
+    assert str(error).endswith(
+        "; 2 rolesets kept, others may be missing: correct the file, or get the frames again"
+    )
 
 
 def test_an_example_that_never_ends_hides_nothing_before_it(guard):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from spansrl.checks import counted
 from spansrl.cli.progress import progress_bar
 from spansrl.errors import DataError
 from spansrl.frames import FrameIndex, Registration, load_frames, registered, remove_frames
@@ -61,10 +62,8 @@ def _register(path: str | None) -> None:
         read = register_frames(path, progress=progress)
     for error in read.errors[:_TOLD]:
         click.echo(f"spansrl: warning: {error}", err=True)
-    if read.errors:
-        broken = len(read.errors)
-        more = f", {broken - _TOLD} of them not shown" if broken > _TOLD else ""
-        told = f"{broken} broken file{'s' * (broken != 1)}{more}; rolesets that could be read are kept"
+    if more := len(read.errors[_TOLD:]):
+        told = f"{counted(more, 'broken file')} more; of each, the rolesets that could be read are kept"
         click.echo(f"spansrl: warning: {told}", err=True)
     _tell(read.registration)
 
@@ -75,7 +74,8 @@ def _tell(registration: Registration | None) -> None:
         return
     commit = f" (commit {registration.commit})" if registration.commit else ""
     click.echo(
-        f"{registration.rolesets:,} rolesets from {registration.files:,} files, {registration.broken} broken"
+        f"{counted(registration.rolesets, 'roleset')} from {counted(registration.files, 'file')}, "
+        f"{registration.broken} broken"
     )
     click.echo(f"source  {registration.source}{commit}")
     click.echo(f"kept in {index_path()}")

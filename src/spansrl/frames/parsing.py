@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
+from spansrl.checks import counted
 from spansrl.errors import FormatError
 
 _NUMBERED = frozenset("0123456789")
-_ADVICE = "correct it, or get the frames again"
+_ADVICE = "correct the file, or get the frames again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,34 +34,53 @@ class Roleset:
 def read_frame_file(content: bytes, path: str) -> tuple[list[Roleset], FormatError | None]:
     """The rolesets of a file, and what is wrong with it if anything.
 
-    A broken file gives the rolesets that can be read without its examples.
+    A broken file gives the rolesets that can be read without its examples; the error says how many.
     """
-    rolesets, error = _parsed(content, path)
-    if error is None:
+    rolesets, fault = _parsed(content)
+    if fault is None:
         return rolesets, None
-    rest, worse = _parsed(_without_examples(content), path)
-    return (rest if worse is None or len(rest) > len(rolesets) else rolesets), error
+    rest, worse = _parsed(_without_examples(content))
+    kept = rest if worse is None or len(rest) > len(rolesets) else rolesets
+    message = f"{fault}; {_done(len(kept), whole=worse is None)}"
+    return kept, FormatError(message, path=path, line=fault.line)
 
 
-def _parsed(content: bytes, path: str) -> tuple[list[Roleset], FormatError | None]:
-    reader = _Reader(path)
+def _done(kept: int, *, whole: bool) -> str:
+    """What became of a broken file, and what is left to do."""
+    if not kept:
+        return f"nothing of it is kept: {_ADVICE}"
+    number = counted(kept, "roleset")
+    if whole:
+        return f"all is well without its examples, which are not needed: {number} kept, nothing to do"
+    return f"{number} kept, others may be missing: {_ADVICE}"
+
+
+class _FaultError(Exception):
+    """What is wrong with a file, and where."""
+
+    def __init__(self, what: str, line: int | None = None) -> None:
+        super().__init__(what)
+        self.line = line
+
+
+def _parsed(content: bytes) -> tuple[list[Roleset], _FaultError | None]:
+    reader = _Reader()
     try:
         reader.parser.Parse(content, True)
     except expat.ExpatError as error:
-        message = f"not XML as it should be ({expat.ErrorString(error.code)}); {_ADVICE}"
-        return reader.rolesets, FormatError(message, path=path, line=error.lineno)
-    except (FormatError, ValueError, LookupError) as error:  # the latter two for an encoding nobody knows
-        return reader.rolesets, error if isinstance(error, FormatError) else FormatError(
-            f"{error}", path=path
-        )
+        what = f"not XML as it should be ({expat.ErrorString(error.code)})"
+        return reader.rolesets, _FaultError(what, error.lineno)
+    except (ValueError, LookupError) as error:  # for an encoding nobody knows
+        return reader.rolesets, _FaultError(str(error))
+    except _FaultError as fault:
+        return reader.rolesets, fault
     return reader.rolesets, None
 
 
 class _Reader:
     """Handlers of one parse; `rolesets` holds those that were closed."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self) -> None:
         self.rolesets: list[Roleset] = []
         self._current: Roleset | None = None
         self._alias: list[str] | None = None
@@ -73,15 +93,15 @@ class _Reader:
         self.parser.EndElementHandler = self._end
 
     def _refuse_entity(self, name: str, *_: object) -> None:
-        raise self._error(f"the entity '{name}' is declared, which a frame file has no need of")
+        raise self._fault(f"the entity '{name}' is declared, which a frame file has no need of")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         if self._depth == 0 and tag != "frameset":
-            raise self._error(f"the outermost element is '{tag}', expected 'frameset'")
+            raise self._fault(f"the outermost element is '{tag}', expected 'frameset'")
         self._depth += 1
         if tag == "roleset":
             if not (name := attributes.get("id", "").strip()):
-                raise self._error("a roleset has no id")
+                raise self._fault("a roleset has no id")
             self._current = Roleset(name, _tidy(attributes.get("name", "")))
         elif self._current is None:
             return
@@ -104,8 +124,8 @@ class _Reader:
                 self._current.aliases.append((self._part_of_speech, word))
             self._alias = self.parser.CharacterDataHandler = None
 
-    def _error(self, message: str) -> FormatError:
-        return FormatError(f"{message}; {_ADVICE}", path=self.path, line=self.parser.CurrentLineNumber)
+    def _fault(self, what: str) -> _FaultError:
+        return _FaultError(what, self.parser.CurrentLineNumber)
 
 
 def _add_role(roleset: Roleset, attributes: dict[str, str]) -> None:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from spansrl.checks import counted
 from spansrl.corpora.sources import Pin, fetched, fingerprint, is_url, read_members
 from spansrl.errors import DataError, FormatError
 from spansrl.frames.index import FrameIndex
@@ -61,7 +62,7 @@ def read_frames(source: str | None = None, *, progress: Progress = no_progress) 
         errors += [] if error is None else [error]
         progress("reading frames", done, len(files))
     if not rolesets:
-        told = f"; the first of {len(errors)} errors: {errors[0]}" if errors else ""
+        told = f"; the first of {counted(len(errors), 'error')}: {errors[0]}" if errors else ""
         raise DataError(f"{shown}: no rolesets; expected PropBank's frames, with frames/NAME.xml in it{told}")
     index = FrameIndex.of(rolesets)
     commit = FRAMES.commit if digest == FRAMES.sha256 else None
