@@ -54,9 +54,9 @@ In June , after a long winter , he gave* her the book that she had* wanted* , an
 def command(model: Path, out: Path, half: bool, check: Path | None, calibrate: Path | None) -> None:
     """Write a trained model for ONNX Runtime, which needs no torch.
 
-    MODEL_DIR holds a single model of spans or of tags (no ensemble, none over ELMo). The exported one must
-    give the scores of torch to 1e-4 and the same labels; then the directory --out appears, with a manifest of
-    its files. With --half it is compared with the model whose weights are rounded alike.
+    MODEL_DIR holds a single model of spans or of tags (no ensemble, none over precomputed vectors). The
+    exported one must give the scores of torch to 1e-4 and the same labels; then the directory --out appears,
+    with a manifest of its files. With --half it is compared with the model whose weights are rounded alike.
     """
     from spansrl.cli.torch_extra import require_torch
 
