@@ -234,6 +234,13 @@ def test_text_that_looks_like_a_file_is_labelled_with_a_warning(call, text_model
     assert json.loads(out)["tokens"] == ["lettres.txt"]
 
 
+def test_words_without_quotes_are_labelled_one_by_one_with_a_warning(call, text_model):
+    code, out, err = call("label", "--model", text_model, "She", "left", "home.")
+    assert (code, len(out.splitlines())) == (0, 3)
+    assert err == "spansrl: warning: 3 texts of one word each; if they are one text, put it in quotes\n"
+    assert call("label", "--model", text_model, "Go.", "She left.")[2] == ""
+
+
 @pytest.mark.parametrize("text", ["", " \n\t ", "\n\n"])
 def test_nothing_comes_of_nothing(label, text):
     assert label(text) == []

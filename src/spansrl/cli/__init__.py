@@ -63,8 +63,19 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
+EXAMPLES = """
+\b
+Examples:
+  spansrl label "She kept a cat in the garden until Tuesday."
+  spansrl label letters.txt --output table
+  spansrl label --help
+"""
+
+
 @click.group(
-    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=EXAMPLES,
 )
 @click.version_option(__version__, prog_name="spansrl")
 def cli() -> None:

@@ -56,7 +56,8 @@ _LARGEST_GROUP = 1024  # sentences that are labelled together, once it is clear 
     "--output",
     "output_format",
     type=click.Choice(OUTPUTS),
-    help="table: tab-separated rows.  [default: by the name; pretty on a terminal, else jsonl]",
+    help="pretty: a drawing; table: tab-separated rows.  "
+    "[default: by the name; pretty on a terminal, else jsonl]",
 )
 @click.option(
     "-o",
@@ -70,7 +71,8 @@ _LARGEST_GROUP = 1024  # sentences that are labelled together, once it is clear 
     callback=parse_predicates,
     shell_complete=complete_predicates,
     metavar="LIST",
-    help="Types (verbs,nouns,adjectives,auxiliaries), tokens (0,3), or given.  [default: all types]",
+    help="Types (verbs,nouns,adjectives,auxiliaries), all, places of tokens counted from 0 (1,4), or given: "
+    "those of the file.  [default: all, or given if the model finds none]",
 )
 @click.option("--model", type=click.Path(path_type=Path), help="Model directory.  [default: the shipped one]")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads to label with.  [default: all cores]")
@@ -83,7 +85,7 @@ _LARGEST_GROUP = 1024  # sentences that are labelled together, once it is clear 
 @click.option(
     "--rule-out-roles/--all-roles",
     default=None,
-    help="Keep to the core roles that a sense has in these frames, or not.  [default: with frames]",
+    help="With frames: leave out core roles that a sense does not have, or not.  [default: leave out]",
 )
 @device_option
 @click.option(
@@ -153,6 +155,9 @@ def _sources(inputs: Sequence[str], format: str | None, *, finds: bool) -> list[
     for source in sources:
         if source.looks_like_a_file:
             click.echo(f"spansrl: warning: there is no file '{source.text}'; labelled as text", err=True)
+    if len(sources) > 1 and all(source.is_a_word for source in sources):
+        told = f"{len(sources)} texts of one word each; if they are one text, put it in quotes"
+        click.echo(f"spansrl: warning: {told}", err=True)
     return sources
 
 

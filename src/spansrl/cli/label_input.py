@@ -42,6 +42,11 @@ class Source(NamedTuple):
         """Whether a text may have been meant as the name of a file."""
         return self.path is None and _FILE_NAME.fullmatch(self.text) is not None
 
+    @property
+    def is_a_word(self) -> bool:
+        """Whether it is a text without blanks, perhaps one of many that were meant to be one."""
+        return self.path is None and len(self.text.split()) == 1
+
     def sentences(self, on_read: OnRead) -> Iterator[Sentence]:
         """The sentences, read when they are asked for."""
         if self.format not in (TEXT, TOKENS):
