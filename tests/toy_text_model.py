@@ -84,5 +84,5 @@ def save(network: Network, directory: Path) -> Path:
     """A model directory with a lexicon."""
     save_description(directory, network, {})
     save_weights(directory, network, epoch=0)
-    save_lexicon(directory, TOYS)
+    save_lexicon(directory, learn_lexicon(TOYS))
     return directory

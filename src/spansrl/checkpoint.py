@@ -6,7 +6,7 @@ A run's state is one file, replaced in one go.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from safetensors.torch import save as to_safetensors
 from torch import Tensor, nn
 
 from spansrl.errors import ModelError, SpansrlError
-from spansrl.lexicon import LEXICON, learn_lexicon, lexicon_to_dict
+from spansrl.lexicon import LEXICON, lexicon_to_dict
 from spansrl.model.embed import load_embedder
 from spansrl.model.network import Network
 from spansrl.model_directory import (
@@ -30,7 +30,7 @@ from spansrl.model_directory import (
     write_bytes,
     write_json,
 )
-from spansrl.structures import Sentence
+from spansrl.senses import SenseInventory
 
 STATE = "state.safetensors"
 
@@ -56,9 +56,9 @@ def save_description(directory: Path, network: Network, provenance: Mapping[str,
     )
 
 
-def save_lexicon(directory: Path, sentences: Sequence[Sentence]) -> None:
+def save_lexicon(directory: Path, inventory: SenseInventory) -> None:
     """Lemmas and senses of the training data, for a model that labels text."""
-    write_json(directory / LEXICON, lexicon_to_dict(learn_lexicon(sentences)), indent=None)
+    write_json(directory / LEXICON, lexicon_to_dict(inventory), indent=None)
 
 
 def save_weights(directory: Path, module: nn.Module, *, epoch: int) -> None:

@@ -28,7 +28,7 @@ from spansrl.labeler import Labeler
 from spansrl.model.elmo import Elmo
 from spansrl.model.embed import VectorEmbedder
 from spansrl.model.network import Network, TorchScorer
-from spansrl.model_directory import DESCRIPTION, write_bytes
+from spansrl.model_directory import DESCRIPTION, WORDS, write_bytes
 from spansrl.ragged import IntArray
 from spansrl.runtime import ARGUMENTS_GRAPH, ENCODER_GRAPH, FrameModel, OnnxModel
 from spansrl.structures import Sentence
@@ -46,7 +46,7 @@ def export_model(source: Path, out: Path, *, half: bool = False) -> Network:
     for name in (DESCRIPTION, "lexicon.json", "calibration.json"):
         if (source / name).is_file():
             shutil.copyfile(source / name, out / name)
-    for name in ("config.json", "tokenizer.json", "words.json"):
+    for name in ("config.json", "tokenizer.json", WORDS):
         if (source / "embedder" / name).is_file():
             shutil.copyfile(source / "embedder" / name, out / "embedder" / name)
     write_bytes(out / ENCODER_GRAPH, _to_onnx(encoder_graph(network), half=half))

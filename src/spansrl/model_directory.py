@@ -22,6 +22,7 @@ FORMAT = 1  # of a model directory; raised when older code could not read it
 DESCRIPTION = "config.json"
 WEIGHTS = "weights.safetensors"
 MANIFEST = "manifest.json"
+WORDS = "words.json"  # in the embedder's directory
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -51,6 +52,14 @@ def not_saved(path: Path, error: OSError) -> SpansrlError:
 def write_json(path: Path, content: Any, *, indent: int | None = 2) -> None:
     """Replace a JSON file in one go; without an indent it is one line, for what nobody reads."""
     write_bytes(path, (json.dumps(content, indent=indent, ensure_ascii=False) + "\n").encode())
+
+
+def read_words(directory: Path) -> tuple[str, ...]:
+    """The words that a model has vectors for, in their order."""
+    words = read_json(directory / WORDS)
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ModelError(f"{directory / WORDS}: must be a list of words")
+    return tuple(words)
 
 
 def read_json(path: Path) -> Any:

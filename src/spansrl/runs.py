@@ -37,6 +37,7 @@ from spansrl.model.features import Progress
 from spansrl.model.network import Network, TorchScorer
 from spansrl.model.teachers import teacher_marginals
 from spansrl.model_directory import WEIGHTS, file_hash
+from spansrl.senses import SenseInventory
 from spansrl.structures import Sentence
 from spansrl.training import Examples, Position, Step, Trainable, make_optimizer, train
 from spansrl.vocab import role_inventory
@@ -152,7 +153,7 @@ def prepare_run(
         examples=CorpusExamples(corpus, embedder, store, config.training, by_sentence, torch.device(device)),
         evaluate=lambda: score(splits.dev, labeler.label(splits.dev)),
         config=config.training,
-        describe=lambda out: _describe(out, network, splits),
+        describe=lambda out: _describe(out, network, splits, inventory),
         facts=run_facts(config, splits),
     )
 
@@ -172,10 +173,10 @@ def _kept_in(cache: Path | None) -> Path:
     return cache
 
 
-def _describe(out: Path, network: Network, splits: Splits) -> None:
+def _describe(out: Path, network: Network, splits: Splits, inventory: SenseInventory | None) -> None:
     save_description(out, network, {"data": splits.hashes, **environment()})
-    if network.senses is not None:
-        save_lexicon(out, splits.train)
+    if inventory is not None:
+        save_lexicon(out, inventory)
 
 
 def _prepare_inputs(

@@ -19,7 +19,13 @@ from spansrl.characters import CharacterBatch
 from spansrl.config import Config, EmbedderConfig
 from spansrl.decode import SpanScores, TagScores, log_partition
 from spansrl.errors import ModelError
-from spansrl.model_directory import check_manifest, description_config, read_description, read_json
+from spansrl.model_directory import (
+    check_manifest,
+    description_config,
+    read_description,
+    read_json,
+    read_words,
+)
 from spansrl.pieces import SPECIAL_PIECES, PieceTokenizer, load_tokenizer
 from spansrl.ragged import IntArray, Ragged
 from spansrl.structures import Sentence
@@ -194,12 +200,12 @@ TokenInputs = Callable[[Sequence[Tokens]], Feed]
 def token_inputs(config: EmbedderConfig, files: Path) -> TokenInputs:
     """The function that makes the encoder's inputs, from the embedder's files."""
     if config.kind == "words":
-        vocab = Vocabulary([UNKNOWN, *_words(files)], unknown=0)
+        vocab = Vocabulary([UNKNOWN, *read_words(files)], unknown=0)
         return lambda sentences: _ids(
             [vocab.ids([token.lower() for token in tokens]) for tokens in sentences]
         )
     if config.kind == "vectors":
-        words = _words(files)
+        words = read_words(files)
         vectors = Vectors(words, np.zeros((len(words), 1), np.float32))  # the graph holds the real matrix
         return lambda sentences: _ids([vectors.lookup(tokens) for tokens in sentences])
     if config.kind == "transformer":
@@ -233,10 +239,3 @@ def _character_inputs(sentences: Sequence[Tokens]) -> Feed:
 
 def _ids(rows: Sequence[IntArray]) -> Feed:
     return {"ids": Ragged.of(rows, like=np.zeros(0, np.int64)).padded(np.arange(len(rows)))}
-
-
-def _words(files: Path) -> tuple[str, ...]:
-    words = read_json(files / "words.json")
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise ModelError(f"{files / 'words.json'}: must be a list of words")
-    return tuple(words)

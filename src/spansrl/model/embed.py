@@ -33,7 +33,7 @@ from spansrl.model.features import (
 from spansrl.model.precomputed import read_precomputed
 from spansrl.model.scalar_mix import ScalarMix
 from spansrl.model.transformer import PieceInput, Transformer
-from spansrl.model_directory import file_hash
+from spansrl.model_directory import WORDS, file_hash, read_words, write_bytes
 from spansrl.pieces import PieceStore
 from spansrl.ragged import IntArray, Ragged
 from spansrl.runtime import UNKNOWN
@@ -282,9 +282,9 @@ def build_embedder(config: EmbedderConfig, sentences: Sequence[Tokens]) -> Embed
 def load_embedder(config: EmbedderConfig, files: Path) -> Embedder:
     """The embedder of a trained model, from its files; its parameters are loaded by the caller."""
     if config.kind == "words":
-        return WordEmbedder(_read_words(files), config.width, config.dropout)
+        return WordEmbedder(read_words(files), config.width, config.dropout)
     if config.kind == "vectors":
-        return VectorEmbedder(Vectors(_read_words(files), _read_matrix(files)), config.dropout)
+        return VectorEmbedder(Vectors(read_words(files), _read_matrix(files)), config.dropout)
     if config.kind == "elmo":
         return LayeredEmbedder(_elmo_source(config, files), config.dropout)
     if config.finetune:
@@ -303,15 +303,7 @@ def _elmo_source(config: EmbedderConfig, directory: Path) -> FeatureSource:
 
 def _write_words(files: Path, words: Sequence[str]) -> None:
     """One a line, as JSON: a token may hold anything, line breaks included."""
-    (files / "words.json").write_text(json.dumps(words, indent=0) + "\n", encoding="utf-8")
-
-
-def _read_words(files: Path) -> tuple[str, ...]:
-    path = files / "words.json"
-    try:
-        return tuple(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
-        raise ModelError(f"{path}: cannot read the model's words: {error}") from error
+    write_bytes(files / WORDS, (json.dumps(words, indent=0) + "\n").encode())
 
 
 def _read_matrix(files: Path) -> npt.NDArray[np.float32]:
