@@ -134,7 +134,10 @@ class Pipeline:
                 for s, sent in enumerate(batch)
             ]
         if classes is None:
-            raise ConfigError("this model does not find predicates; give them, with predicates='given'")
+            raise ConfigError(
+                "this model does not find predicates; give their places, as predicates=[1, 5], "
+                "or call label with Sentences that have them and predicates='given'"
+            )
         prob = predicate_chances(classes)  # (S, T)
         inside = np.arange(prob.shape[1]) < encoding.lengths[:, None]
         chosen = inside & (prob >= self.calibration.threshold)
