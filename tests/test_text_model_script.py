@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from builders import make_prop
 from spansrl import load
 from spansrl.formats import write_sentences
-from builders import make_prop
 from tiny_bert import make_bert
 from toy_text_model import TOYS, tagged
 
