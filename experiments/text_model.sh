@@ -33,7 +33,7 @@ train ewt-text text --set "embedder.path=$minilm"
 train ewt-distilled first --set "embedder.path=$minilm" --set "training.start=$work/text" \
     --set "distillation.teachers=$spans" --set training.epochs=3
 train ewt-distilled run --set "embedder.path=$minilm" --set "training.start=$work/first" \
-    --set "distillation.teachers=$work/mpnet,$spans"
+    --set "distillation.teachers=$work/mpnet,$work/mpnet,$work/mpnet,$spans"
 
 rm -rf "$work/model"
 spansrl export "$work/run" --out "$work/model" --half --check "$work/ewt/dev.jsonl" --calibrate "$work/ewt/dev.jsonl"

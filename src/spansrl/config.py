@@ -122,7 +122,7 @@ class TasksConfig:
 class DistillationConfig:
     """Learning the arguments from other models too, by their whole distributions over spans."""
 
-    teachers: str = ""  # model directories with span output, separated by commas; empty: none
+    teachers: str = ""  # model directories with span output, by commas; twice counts twice; empty: none
     weight: float = 0.5  # share of the teachers in the loss of the arguments, gold having the rest
 
     def __post_init__(self) -> None:
