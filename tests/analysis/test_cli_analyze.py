@@ -10,10 +10,11 @@ from cases import CRF, GOLD, SPAN
 
 from builders import SENTENCES, make_network
 from spansrl.analysis import SECTIONS
-from spansrl.checkpoint import save_description, save_weights
+from spansrl.checkpoint import WEIGHTS, save_description, save_weights
 from spansrl.cli import analyze, main
 from spansrl.ensembles import load_labeler
 from spansrl.formats import write_sentences
+from spansrl.runtime import ENCODER_GRAPH
 from test_base_install import spansrl
 
 
@@ -109,6 +110,16 @@ def test_a_crf_is_analysed_without_the_sections_that_look_inside(call, models):
     )
     assert code == 0
     assert err.count("Left out: crf holds a CRF") == 3
+
+
+def test_an_exported_model_is_analysed_without_the_sections_that_look_inside(call, files, models):
+    (files / "span" / WEIGHTS).rename(files / "span" / ENCODER_GRAPH)
+    code, err = call(
+        *("--gold", "train.jsonl", "--pred", "own.jsonl", "--model", "span", "--train", "train.jsonl"),
+        *("--samples", "20", "--out", "report"),
+    )
+    assert code == 0
+    assert err.count("Left out: span is an exported model; pass the run that it was made of.") == 3
 
 
 def test_a_model_is_not_loaded_for_sections_that_do_not_look_into_it(call):

@@ -11,6 +11,7 @@ from spansrl.analysis.representations import NoSpanModelError, load_model
 from spansrl.checkpoint import WEIGHTS, save_description, save_weights
 from spansrl.ensembles import save_ensemble
 from spansrl.model.ensemble import Mixture
+from spansrl.runtime import ENCODER_GRAPH
 
 
 def saved(directory, seed=1, **sections):
@@ -64,6 +65,15 @@ def test_span_vectors_times_label_embeddings_are_the_scores(make, tmp_path):
 def test_a_crf_cannot_be_looked_into_and_says_why(tmp_path):
     directory = saved(tmp_path / "crf", output={"kind": "crf"})
     with pytest.raises(NoSpanModelError, match="holds a CRF"):
+        load_model(directory, tmp_path)
+
+
+def test_an_exported_model_cannot_be_looked_into_and_the_run_behind_it_is_asked_for(tmp_path):
+    directory = saved(tmp_path / "m")
+    (directory / ENCODER_GRAPH).write_bytes(b"")
+    load_model(directory, tmp_path)  # with its weights beside the graph, it still can
+    (directory / WEIGHTS).unlink()
+    with pytest.raises(NoSpanModelError, match="is an exported model; pass the run that it was made of"):
         load_model(directory, tmp_path)
 
 

@@ -24,7 +24,9 @@ from spansrl.model.batch import Corpus
 from spansrl.model.ensemble import Mixture, MixtureScorer, ProductScorer, expert_features
 from spansrl.model.network import Network, TorchScorer
 from spansrl.model.span import SpanOutput, span_vectors
+from spansrl.model_directory import WEIGHTS
 from spansrl.progress import Progress
+from spansrl.runtime import ENCODER_GRAPH
 from spansrl.structures import Sentence
 
 BLOCK = 4096  # arguments whose vectors are made at once
@@ -99,7 +101,9 @@ class LoadedModel:
 
 
 def load_model(directory: Path, cache: Path) -> LoadedModel:
-    """Any model directory with span scores; raises NoSpanModelError for a CRF."""
+    """Any model directory with span scores; raises NoSpanModelError for a CRF and for an exported model."""
+    if (directory / ENCODER_GRAPH).exists() and not (directory / WEIGHTS).exists():
+        raise NoSpanModelError(f"{directory} is an exported model; pass the run that it was made of.")
     labeler = load_labeler(directory)
     scorer = labeler.scorer
     if isinstance(scorer, TorchScorer):
