@@ -59,6 +59,18 @@ def test_values_cannot_be_changed():
         Argument("A0", Span(0, 1)).role = "A1"  # type: ignore[misc]
 
 
+def test_equal_values_are_one_member_of_a_set_whatever_else_they_carry():
+    def values(**change):
+        sent = Sentence.from_dict({**WIRE, "own": ["of", {"its": "source"}]} | change)
+        prop = sent.props[0]
+        return sent, prop, *prop.args, Document(sent.text, (sent,), extra={"seen": [1]})
+
+    once, again = values(), values()
+    assert [hash(value) for value in once] == [hash(value) for value in again]
+    assert len({*once, *again}) == len(once)
+    assert len({once[0], *values(own=[])[:1]}) == 2
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -2,7 +2,8 @@
 
 All are immutable; spans are half-open token ranges everywhere inside the program, and only file formats that
 count otherwise convert at their door. `to_dict` and `from_dict` are the wire format (one JSON object a
-sentence), described by `formats/sentence.schema.json`; keys that it does not know are kept in `extra`.
+sentence), described by `formats/sentence.schema.json`; keys that it does not know are kept in `extra`,
+which counts where values are compared, and not where they are hashed.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Argument:
     span: Span
     prob: float | None = None
     meaning: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    extra: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
 
     @property
     def start(self) -> int:
@@ -80,7 +81,7 @@ class Proposition:
     type: str | None = None
     prob: float | None = None
     sense_prob: float | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    extra: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
 
     @property
     def verb_spans(self) -> tuple[Span, ...]:
@@ -120,7 +121,7 @@ class Sentence:
     text: str | None = None
     offsets: tuple[tuple[int, int], ...] | None = None
     char_start: int | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    extra: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -219,7 +220,7 @@ class Document:
     text: str
     sentences: tuple[Sentence, ...] = ()
     id: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    extra: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
 
     @property
     def props(self) -> tuple[Proposition, ...]:
