@@ -234,6 +234,13 @@ def test_text_that_looks_like_a_file_is_labelled_with_a_warning(call, text_model
     assert json.loads(out)["tokens"] == ["lettres.txt"]
 
 
+def test_what_is_refused_is_not_said_to_be_labelled(call, text_model):
+    code, _, err = call("label", "--model", text_model, "--predicates", "given", "in.jsonl", "lettres.txt")
+    assert code == 2
+    assert "there is no file 'lettres.txt', and text has none" in err
+    assert "warning" not in err
+
+
 def test_words_without_quotes_are_labelled_one_by_one_with_a_warning(call, text_model):
     code, out, err = call("label", "--model", text_model, "She", "left", "home.")
     assert (code, len(out.splitlines())) == (0, 3)
@@ -374,6 +381,10 @@ def test_of_given_predicates_only_the_places_are_taken(label, tmp_path):
             "--predicates given needs a file that has predicates (--input jsonl, conll05, …); text has none",
         ),
         (["--predicates", "", "Go."], 2, "'' is none of verbs"),
+        (["--predicates", "nouns,1", "Go."], 2, "types and places cannot be mixed"),
+        (["--predicates", "1,names", "Go."], 2, "'names' is none of verbs"),
+        (["--predicates", "given,verbs", "Go."], 2, "'given' stands alone; leave out the rest"),
+        (["--predicates", "1,all", "Go."], 2, "'all' stands alone; leave out the rest"),
         (["--predicates", "5", "Go."], 1, "no token 5 in the sentence 'Go .', which has 2; count from 0"),
         (["--input", "jsonl", "Go."], 1, "Go.: cannot be read: No such file or directory"),
         (["missing.jsonl"], 1, "missing.jsonl: cannot be read: No such file or directory"),

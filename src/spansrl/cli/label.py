@@ -129,6 +129,7 @@ def command(
     finds = finds_predicates(directory)
     sources = _sources(inputs or (STANDARD_STREAM,), input_format, finds=finds)
     chosen = _chosen_predicates(predicates, sources, directory, finds=finds)
+    _warn_of_unlikely_texts(sources)
     pipeline = load_pipeline(
         directory,
         threads=threads,
@@ -151,14 +152,17 @@ def _sources(inputs: Sequence[str], format: str | None, *, finds: bool) -> list[
     """What is to be read; a model that finds no predicates wants files that have them."""
     if format is None and not finds:
         return [Source(None, argument) for argument in inputs]
-    sources = [source_of(argument, format) for argument in inputs]
+    return [source_of(argument, format) for argument in inputs]
+
+
+def _warn_of_unlikely_texts(sources: Sequence[Source]) -> None:
+    """Tell of texts that may have been meant as something else."""
     for source in sources:
         if source.looks_like_a_file:
             click.echo(f"spansrl: warning: there is no file '{source.text}'; labelled as text", err=True)
     if len(sources) > 1 and all(source.is_a_word for source in sources):
         told = f"{len(sources)} texts of one word each; if they are one text, put it in quotes"
         click.echo(f"spansrl: warning: {told}", err=True)
-    return sources
 
 
 def _chosen_predicates(
@@ -166,13 +170,14 @@ def _chosen_predicates(
 ) -> Predicates:
     """The predicates that were asked for, or all that the model can label, if that makes sense."""
     chosen = predicates or (PREDICATE_TYPES if finds else "given")
-    given_by_input = all(source.format not in (TEXT, TOKENS) for source in sources)
-    if chosen == "given" and (finds or predicates) and not given_by_input:
+    texts = [source for source in sources if source.format in (TEXT, TOKENS)]
+    if chosen == "given" and (finds or predicates) and texts:
+        missing = [f"there is no file '{source.text}', and " for source in texts if source.looks_like_a_file]
         raise click.UsageError(
             "--predicates given needs a file that has predicates (--input jsonl, conll05, …); "
-            "text has none: give types or places, as in --predicates verbs or 1,4"
+            f"{''.join(missing[:1])}text has none: give types or places, as in --predicates verbs or 1,4"
         )
-    if not finds and (set(chosen) & set(PREDICATE_TYPES) or (chosen == "given" and not given_by_input)):
+    if not finds and (set(chosen) & set(PREDICATE_TYPES) or (chosen == "given" and texts)):
         advice = "give a file that has them, or their places with --predicates 1,4"
         raise ConfigError(f"{directory}: this model does not find predicates; {advice}")
     return chosen
