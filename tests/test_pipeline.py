@@ -266,7 +266,7 @@ def test_a_text_has_no_given_predicates_and_what_to_do_is_said():
 
 def test_a_model_that_finds_no_predicates_says_so_and_labels_given_ones():
     srl = pipeline(finds=False)
-    with pytest.raises(ConfigError, match="does not find predicates"):
+    with pytest.raises(ConfigError, match="does not find predicates; give their places$"):
         srl("She left.")
     (found,) = srl.label([Sentence(("She", "left"), (Proposition(1),))], predicates="given")
     assert (found.props[0].pred, found.props[0].type, found.props[0].prob) == (1, None, None)

@@ -134,10 +134,7 @@ class Pipeline:
                 for s, sent in enumerate(batch)
             ]
         if classes is None:
-            raise ConfigError(
-                "this model does not find predicates; give their places, as predicates=[1, 5], "
-                "or call label with Sentences that have them and predicates='given'"
-            )
+            raise ConfigError("this model does not find predicates; give their places")
         prob = predicate_chances(classes)  # (S, T)
         inside = np.arange(prob.shape[1]) < encoding.lengths[:, None]
         chosen = inside & (prob >= self.calibration.threshold)

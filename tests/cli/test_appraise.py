@@ -8,6 +8,8 @@ from functools import partial
 import numpy as np
 import pytest
 
+from builders import make_network
+from spansrl.checkpoint import save_description
 from spansrl.formats import write_sentences
 from toy_text_model import TOYS, make_text_network, save, train
 
@@ -76,3 +78,23 @@ def test_roles_cannot_be_ruled_out_without_frames(appraise):
     code, _, err = appraise("gold.jsonl", "--rule-out-roles")
     assert code == 2
     assert "--rule-out-roles needs --frames" in err
+
+
+def test_frames_that_are_not_registered_are_missed(appraise, monkeypatch, tmp_path):
+    monkeypatch.setenv("SPANSRL_HOME", str(tmp_path / "home"))
+    code, out, err = appraise("gold.jsonl", "--frames")
+    assert (code, out) == (1, "")
+    assert err == (
+        "spansrl: error: --frames: no frames are registered; "
+        "register them with: spansrl frames PATH, or spansrl frames --download\n"
+    )
+
+
+def test_a_model_that_finds_no_predicates_is_refused_before_it_is_loaded(spansrl, tmp_path):
+    save_description(tmp_path / "given", make_network(), {})  # without weights
+    code, out, err = spansrl("appraise", "gold.jsonl", "--model", "given")
+    assert (code, out) == (1, "")
+    assert err == (
+        "spansrl: error: given: this model does not find predicates; "
+        "appraise is for models for text, so use spansrl label and spansrl evaluate\n"
+    )

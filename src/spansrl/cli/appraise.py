@@ -9,9 +9,11 @@ from typing import Any
 import click
 
 from spansrl.checks import counted
+from spansrl.cli.frames import HOW_TO_REGISTER
 from spansrl.cli.progress import progress_bar
-from spansrl.errors import DataError, ModelError
+from spansrl.errors import ConfigError, DataError, ModelError
 from spansrl.formats import read_sentences
+from spansrl.frames import registered
 
 EXAMPLES = """
 \b
@@ -51,12 +53,18 @@ def command(
 ) -> None:
     """Score a model on GOLD sentences: predicates, senses, arguments, and how far to trust its chances."""
     from spansrl.appraisal import appraise
+    from spansrl.cli.label_model import finds_predicates
     from spansrl.loading import load, shipped_model
     from spansrl.model_directory import read_json, write_json
 
     if rule_out_roles and not frames:
         raise click.UsageError("--rule-out-roles needs --frames")
+    if frames and not registered():
+        raise ConfigError(f"--frames: no frames are registered; {HOW_TO_REGISTER}")
     directory = model or shipped_model()
+    if not finds_predicates(directory):
+        advice = "appraise is for models for text, so use spansrl label and spansrl evaluate"
+        raise ConfigError(f"{directory}: this model does not find predicates; {advice}")
     pipeline = load(directory, threads=threads, frames=frames, rule_out_roles=rule_out_roles)
     seen = set() if unlike is None else {sent.tokens for sent in read_sentences(unlike)}
     sentences = [sent for sent in read_sentences(gold) if sent.tokens not in seen]

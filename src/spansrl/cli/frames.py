@@ -10,11 +10,19 @@ from spansrl.errors import DataError
 from spansrl.frames import FrameIndex, Registration, load_frames, registered, remove_frames
 from spansrl.frames.store import index_path
 
-_HOW = "register them with: spansrl frames PATH, or spansrl frames --download"
+EXAMPLES = """
+\b
+Examples:
+  spansrl frames --download
+  spansrl frames propbank-frames.tar.xz
+  spansrl frames
+  spansrl frames --show keep.01
+"""
+HOW_TO_REGISTER = "register them with: spansrl frames PATH, or spansrl frames --download"
 _TOLD = 10  # errors that are printed one by one
 
 
-@click.command()
+@click.command(epilog=EXAMPLES)
 @click.argument("path", metavar="[PATH]", required=False)
 @click.option("--download", is_flag=True, help="Register the frames from GitHub, at the commit made for.")
 @click.option("--show", metavar="SENSE", help="Print a sense of the registered frames: keep.01.")
@@ -27,13 +35,6 @@ def command(path: str | None, download: bool, show: str | None, remove: bool) ->
     spansrl in $XDG_DATA_HOME or ~/.local/share (Linux), ~/Library/Application Support (macOS) or
     %LOCALAPPDATA% (Windows). Archives are not unpacked to disk. Without PATH and options the command says
     what is registered. The frames are free (CC BY-SA 4.0): propbank-frames, commit c66e0cc.
-
-    \b
-    Examples
-      spansrl frames --download
-      spansrl frames propbank-frames.tar.xz
-      spansrl frames
-      spansrl frames --show keep.01
     """
     chosen = {
         "PATH": path is not None,
@@ -70,7 +71,7 @@ def _register(path: str | None) -> None:
 
 def _tell(registration: Registration | None) -> None:
     if registration is None:
-        click.echo(f"No frames are registered; {_HOW}")
+        click.echo(f"No frames are registered; {HOW_TO_REGISTER}")
         return
     commit = f" (commit {registration.commit})" if registration.commit else ""
     click.echo(
@@ -84,7 +85,7 @@ def _tell(registration: Registration | None) -> None:
 def _show(sense: str) -> None:
     frames = load_frames()
     if frames is None:
-        raise DataError(f"no frames are registered; {_HOW}")
+        raise DataError(f"no frames are registered; {HOW_TO_REGISTER}")
     roles = frames.roles(sense)
     if roles is None:
         raise DataError(_unknown(sense, frames))

@@ -17,7 +17,7 @@ EXAMPLES = """
 \b
 Examples:
   spansrl serve                          # then open http://127.0.0.1:8000 in a browser
-  spansrl serve --port 9000 --model runs/span-1 --threads 4
+  spansrl serve --port 9000 --model runs/text --threads 4
   spansrl serve --host 0.0.0.0 --allow-host srl.example.org
   spansrl serve --max-body 5000000 --max-text 1000000 --timeout 300
 \b
