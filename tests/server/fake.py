@@ -12,11 +12,13 @@ from spansrl.tokenize import split
 
 
 class FakePipeline:
-    """Has the two methods that the server asks of a pipeline.
+    """Has what the server asks of a pipeline.
 
     `calls` has the texts and sentences of each call. While `may_go` is cleared, calls wait. A text with
     "poison" is more than the pipeline can take; one with "wrong" is refused.
     """
+
+    frames = None
 
     def __init__(self) -> None:
         self.calls: list[list[str]] = []

@@ -8,6 +8,8 @@ import pytest
 
 from conftest import serving, wait_until
 from fake_model import INVENTORY, FakeModel, assert_same_labels
+from spansrl.frames import FrameIndex
+from spansrl.frames.parsing import Roleset
 from spansrl.pipeline import Pipeline
 from spansrl.structures import Document, Proposition, Sentence
 
@@ -60,3 +62,24 @@ def test_given_predicates_are_kept(client, pipeline):
     given = Sentence(tuple(tokens), (Proposition(1), Proposition(3)))
     assert [prop.pred for prop in found.props] == [1, 3]
     assert_same_labels([found], list(pipeline.label([given], predicates="given")))
+
+
+def test_a_model_that_finds_no_predicates_asks_for_them_in_terms_of_the_request():
+    advice = "this model does not find predicates; give their places: send 'tokens' and 'predicates'"
+    tokens = ["They", "called", "it", "off"]
+    with serving(lambda: Pipeline(FakeModel(finds=False))) as client:
+        wait_until(lambda: client.get("/readyz").status == 200)
+        for message in ({"text": "They called it off."}, {"tokens": tokens}):
+            answer = client.label(**message)
+            assert (answer.status, answer.error["message"]) == (422, advice)
+        assert client.label(tokens=tokens, predicates=[1]).status == 200
+
+
+def test_pictures_tell_what_senses_mean_where_frames_are_known():
+    frames = FrameIndex.of([Roleset("call.01", "ring up")])
+    srl = Pipeline(FakeModel(), inventory=INVENTORY, frames=frames)
+    with serving(lambda: srl) as client:
+        wait_until(lambda: client.get("/readyz").status == 200)
+        answer = client.label(tokens=["They", "called"], predicates=[1], html=True)
+        (picture,) = answer.json["results"][0]["html"]
+        assert "call.01: ring up" in picture

@@ -103,6 +103,7 @@ def test_a_line_beyond_the_limit_ends_the_stream_after_what_came_before(serve):
         first, last = client.stream({"text": "a"}, {"text": "b" * 300}, {"text": "c"}).lines
         assert first["text"] == "a"
         assert (last["line"], last["error"]["code"]) == (2, "too_large")
+        assert last["error"]["message"] == ("a line of more than 200 bytes; cut it up, and go on from there")
 
 
 def test_a_stream_longer_than_the_limit_of_a_body_is_fine(serve):

@@ -92,7 +92,7 @@ async def client_left(request: Request) -> NoReturn:
 
 
 def too_large(limits: Limits) -> RefusedError:
-    """The refusal of a body, or of a line, beyond the limit."""
+    """The refusal of a body beyond the limit."""
     message = f"more than {limits.body_bytes} bytes; send less at a time, or lines to /v1/label/stream"
     return RefusedError(413, "too_large", message)
 
@@ -104,5 +104,6 @@ def too_slow(limits: Limits) -> RefusedError:
 
 def _line(line: bytearray, limits: Limits) -> bytes:
     if len(line) > limits.body_bytes:
-        raise too_large(limits)
+        message = f"a line of more than {limits.body_bytes} bytes; cut it up, and go on from there"
+        raise RefusedError(413, "too_large", message)
     return bytes(line)

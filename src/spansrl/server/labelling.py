@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal, Protocol
 
+from spansrl.errors import ConfigError
+from spansrl.frames import FrameIndex
 from spansrl.pictures import sentence_html
 from spansrl.server.messages import Item, LabelRequest, StreamOptions
 from spansrl.structures import PREDICATE_TYPES, Document, Proposition, Sentence
@@ -17,6 +20,10 @@ Predicates = Collection[str] | Literal["given"]
 
 class LabelsText(Protocol):
     """What the server asks of a pipeline; `spansrl.load()` returns one."""
+
+    @property
+    def frames(self) -> FrameIndex | None:
+        """What senses and roles mean, for the pictures."""
 
     def pipe(self, texts: Iterable[str], *, predicates: Predicates = ...) -> Iterator[Document]:
         """Texts to documents, in order."""
@@ -54,10 +61,22 @@ def label_jobs(pipeline: LabelsText, jobs: Sequence[Job]) -> list[bytes]:
         group = list(places)
         items = [jobs[k].item for k in group]
         label = _texts if way == "pipe" else _tokens
-        labelled = label(pipeline, items, predicates)
-        for k, sentences in zip(group, labelled, strict=True):
-            results[k] = _result(jobs[k], sentences)
+        with _advice(predicates):
+            for k, sentences in zip(group, label(pipeline, items, predicates), strict=True):
+                results[k] = _result(jobs[k], sentences, pipeline.frames)
     return [results[k] for k in range(len(jobs))]
+
+
+@contextmanager
+def _advice(predicates: Predicates) -> Iterator[None]:
+    """Say in terms of requests what to do where the model cannot look for predicates."""
+    try:
+        yield
+    except ConfigError as error:
+        if predicates == "given":
+            raise
+        # The types were checked when the request came, so what they do not fit is the model.
+        raise ConfigError(f"{error}: send 'tokens' and 'predicates'") from error
 
 
 def _texts(
@@ -77,11 +96,11 @@ def _tokens(
     return ((sent,) for sent in pipeline.label(sentences, predicates=predicates))
 
 
-def _result(job: Job, sentences: Sequence[Sentence]) -> bytes:
+def _result(job: Job, sentences: Sequence[Sentence], frames: FrameIndex | None) -> bytes:
     out: dict[str, Any] = {} if job.item.id is None else {"id": job.item.id}
     if job.item.text is not None:
         out["text"] = job.item.text
     out["sentences"] = [sent.to_dict() for sent in sentences]
     if job.html:
-        out["html"] = [sentence_html(sent) for sent in sentences]
+        out["html"] = [sentence_html(sent, frames=frames) for sent in sentences]
     return json.dumps(out, ensure_ascii=False, allow_nan=False).encode()
