@@ -60,6 +60,11 @@ def test_a_report_is_written_and_what_is_left_out_is_said(call, files):
     assert table[1:] == ["span,5,1,80.00,", "b,5,2,60.00,+20.00"]
 
 
+def test_one_file_beside_the_report_is_one_file(capsys):
+    analyze._tell(Path("report"), [], 2)
+    assert capsys.readouterr().err.endswith("written, with 1 more file beside it\n")
+
+
 def test_one_section_can_be_written_alone(call, files):
     code, _ = call("--gold", "gold.jsonl", "--pred", "span.jsonl", "--only", "boundaries", "--out", "report")
     assert code == 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from spansrl.checks import counted
 from spansrl.cli.progress import progress_bar
 from spansrl.cli.torch_extra import threads_option
 from spansrl.formats import READABLE, read_sentences
@@ -207,4 +208,6 @@ def _tell(out: Path, sections: Sequence[Section], n_files: int) -> None:
     for section in sections:
         if section.left_out:
             click.echo(f"{section.name}: {section.left_out}", err=True)
-    click.echo(f"{out / 'report.html'}: written, with {n_files - 1} more files beside it", err=True)
+    click.echo(
+        f"{out / 'report.html'}: written, with {counted(n_files - 1, 'more file')} beside it", err=True
+    )
