@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -145,10 +146,27 @@ def test_words_that_are_no_list_are_refused(exported, tmp_path, words):
         token_inputs(config, tmp_path)
 
 
-@pytest.mark.parametrize("threads", [0, -1])
-def test_there_must_be_a_thread(exported, threads):
-    with pytest.raises(ConfigError, match=f"threads is {threads}"):
-        load(exported, threads=threads)
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"threads": 0}, "threads is 0; give 1 or more, or nothing for all cores"),
+        ({"threads": -1}, "threads is -1; give 1 or more"),
+        ({"threads": "2"}, "threads is '2'; give 1 or more"),
+        ({"threads": 1.5}, "threads is 1.5; give 1 or more"),
+        ({"threads": True}, "threads is True; give 1 or more"),
+        ({"method": "foo"}, "method is 'foo'; there are greedy, argmax, exact"),
+        ({"method": ["exact"]}, "method is ['exact']; there are greedy, argmax, exact"),
+        ({"device": "cuda"}, "device is 'cuda'; exported models run on the CPU, so leave it out"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_before_anything_is_loaded(tmp_path, setting, message):
+    (tmp_path / ENCODER_GRAPH).touch()
+    with pytest.raises(ConfigError, match=f"^{re.escape(message)}"):
+        load(tmp_path, **setting)
+
+
+def test_a_number_of_threads_may_be_numpys_own(exported):
+    assert load(exported, frames=False, threads=np.int64(2)).threads == 2
 
 
 def test_roles_cannot_be_ruled_out_without_frames(exported):

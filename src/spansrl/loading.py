@@ -6,8 +6,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from operator import index
 from pathlib import Path
-from typing import cast
+from typing import SupportsIndex, cast, get_args
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from spansrl.runtime import ENCODER_GRAPH, Encoding, FrameModel, OnnxModel, Pred
 from spansrl.structures import Proposition, Sentence
 
 CALIBRATION = "calibration.json"
+METHODS: tuple[Method, ...] = get_args(Method)
 
 
 def shipped_model() -> Path:
@@ -47,13 +49,17 @@ def load(
     the core roles that they have for a sense, by default wherever there are frames, for it helps a little
     (EXPERIMENTS.md). `method` is the decoder (greedy, argmax or exact), by default the model's.
     """
-    if threads is not None and threads < 1:
-        raise ConfigError(f"threads is {threads}; at least one is needed")
+    check_threads(threads)
+    if method is not None and method not in METHODS:
+        raise ConfigError(f"method is {method!r}; there are {', '.join(METHODS)}")
     directory = shipped_model() if path is None else Path(path)
+    is_exported = (directory / ENCODER_GRAPH).exists()
+    if is_exported and str(device) != "cpu":
+        raise ConfigError(f"device is {str(device)!r}; exported models run on the CPU, so leave it out")
     known = load_frames() if frames is True else frames or None
     if rule_out_roles and known is None:
         raise ConfigError("to rule out roles, PropBank's frames are needed; register them: spansrl frames")
-    if (directory / ENCODER_GRAPH).exists():
+    if is_exported:
         # Batches are small: to label several at once is faster than to share the work of one.
         exported = OnnxModel.load(directory, threads=1)
         at_once = threads or _cores()
@@ -74,6 +80,14 @@ def load(
         order=own[1],
         threads=at_once,
     )
+
+
+def check_threads(threads: object, name: str = "threads") -> None:
+    """Raise ConfigError for what is no number of threads; None is all cores."""
+    if threads is None:
+        return
+    if isinstance(threads, bool) or not isinstance(threads, SupportsIndex) or index(threads) < 1:
+        raise ConfigError(f"{name} is {threads!r}; give 1 or more, or nothing for all cores")
 
 
 def _cores() -> int:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from spansrl.errors import ConfigError, DataError, MissingExtraError
-from spansrl.loading import load
+from spansrl.loading import check_threads, load
 from spansrl.model_directory import read_description, write_bytes
 from spansrl.pipeline import Pipeline
 from spansrl.structures import PREDICATE_TYPES, Document, Proposition, Sentence, Span
@@ -57,8 +57,7 @@ class Settings:
         if unknown := [item for item in self.predicates if item not in PREDICATE_TYPES]:
             known = ", ".join(PREDICATE_TYPES)
             raise ConfigError(f"spansrl: {unknown[0]!r} is no type of predicate; there are {known}")
-        if self.threads is not None and self.threads < 1:
-            raise ConfigError(f"spansrl: threads is {self.threads}; give 1 or more, or nothing for all cores")
+        check_threads(self.threads, "spansrl: threads")
 
     def to_bytes(self) -> bytes:
         """The settings as JSON."""
