@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tracemalloc
 import warnings
 from dataclasses import replace
@@ -140,13 +141,47 @@ def test_nothing_in_nothing_out():
 
 @pytest.mark.parametrize("text", [None, 3, b"They left."])
 def test_what_is_no_text_is_refused_with_its_kind(text):
-    with pytest.raises(DataError, match=f"a text must be a string, found {type(text).__name__}"):
+    with pytest.raises(DataError, match=f"a text must be a string, found {type(text).__name__}$"):
         SRL(text)
+
+
+@pytest.mark.parametrize("tokens", [["They", "left"], ("They", "left")])
+def test_tokens_in_the_place_of_a_text_are_refused_with_the_way_to_label_them(tokens):
+    message = f"found {type(tokens).__name__}; for tokens: label([Sentence(tuple(tokens))])"
+    with pytest.raises(DataError, match=re.escape(message)):
+        SRL(tokens)
+    assert len(list(SRL.label([Sentence(tuple(tokens))]))) == 1
 
 
 def test_a_text_where_many_are_expected_is_not_taken_for_a_list_of_letters():
     with pytest.raises(ConfigError, match="pipe takes many texts"):
         list(SRL.pipe("They left."))
+
+
+def test_a_sentence_where_many_are_expected_is_named():
+    with pytest.raises(ConfigError, match=r"label takes many Sentences, and found one; .*\[sentence\]"):
+        list(SRL.label(Sentence(("They", "left"))))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        ("He left", "must be a tuple of strings, found a str; call the pipeline itself with a text"),
+        ("", "must be a tuple of strings, found a str"),
+        (None, "must be a tuple of strings, found a NoneType"),
+        ((1, 2), "must be strings, found 1 among them"),
+        (("He", None), "must be strings, found None among them"),
+    ],
+)
+def test_tokens_that_are_no_strings_are_refused(tokens, message):
+    with pytest.raises(DataError, match=f"the tokens of a Sentence {message}"):
+        list(SRL.label([Sentence(tokens)]))
+
+
+def test_tokens_may_be_a_list():
+    (found,) = SRL.label([Sentence(["They", "called", "it", "off"])], predicates=[1])
+    assert [prop.pred for prop in found.props] == [1]
+    check_legal(found)
 
 
 # Sentences that are cut already.
@@ -266,7 +301,7 @@ def test_a_text_has_no_given_predicates_and_what_to_do_is_said():
 
 def test_a_model_that_finds_no_predicates_says_so_and_labels_given_ones():
     srl = pipeline(finds=False)
-    with pytest.raises(ConfigError, match="does not find predicates; give their places$"):
+    with pytest.raises(ConfigError, match=r"does not find predicates; give their places$"):
         srl("She left.")
     (found,) = srl.label([Sentence(("She", "left"), (Proposition(1),))], predicates="given")
     assert (found.props[0].pred, found.props[0].type, found.props[0].prob) == (1, None, None)

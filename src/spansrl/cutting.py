@@ -14,7 +14,8 @@ from spansrl.tokenize import MAX_TOKENS, iter_sentences
 def sentences_of(text: str, *, char_start: int = 0) -> Iterator[Sentence]:
     """The sentences of a text, cut into tokens; `char_start` is where the text begins in something larger."""
     if not isinstance(text, str):
-        raise DataError(f"a text must be a string, found {type(text).__name__}")
+        advice = "; for tokens: label([Sentence(tuple(tokens))])" if isinstance(text, (list, tuple)) else ""
+        raise DataError(f"a text must be a string, found {type(text).__name__}{advice}")
     cut = False
     for part in iter_sentences(text):
         cut = cut or part.cut

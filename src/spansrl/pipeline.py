@@ -87,9 +87,12 @@ class Pipeline:
     ) -> Iterator[Sentence]:
         """Sentences that are cut into tokens already, in order; what they came with as labels is replaced.
 
-        With `predicates="given"` the places of their predicates are kept. Sentences of more than 256 tokens
-        are labelled in pieces, with a warning.
+        With `predicates="given"` each of their predicates is answered by one at its place, in their order, so
+        that one that is given twice is answered twice. Sentences of more than 256 tokens are labelled in
+        pieces, with a warning.
         """
+        if isinstance(sentences, Sentence):
+            raise ConfigError("label takes many Sentences, and found one; give a list: label([sentence])")
         wanted = Wanted.of(predicates)
         under_way: deque[tuple[Sentence, int]] = deque()  # sentences with their number of pieces
 
@@ -231,6 +234,11 @@ def _check_sentence(sent: object) -> None:
     if not isinstance(sent, Sentence):
         kind = type(sent).__name__
         raise DataError(f"expected Sentences, found a {kind}; make them as Sentence(tuple(tokens))")
+    if not isinstance(sent.tokens, (tuple, list)):
+        kind, advice = type(sent.tokens).__name__, "call the pipeline itself with a text"
+        raise DataError(f"the tokens of a Sentence must be a tuple of strings, found a {kind}; {advice}")
+    if odd := [token for token in sent.tokens if not isinstance(token, str)]:
+        raise DataError(f"the tokens of a Sentence must be strings, found {odd[0]!r} among them")
 
 
 def _verb(sent: Sentence, prop: Proposition, args: Sequence[Argument]) -> tuple[Span, ...] | None:
