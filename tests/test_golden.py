@@ -8,9 +8,13 @@ After a new model, look at what it says, then write it down:
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fake_model import check_legal
 from spansrl.loading import load, shipped_model
@@ -26,6 +30,7 @@ TEXTS = (
     "Who broke the window that Tom had repaired? Nobody knows.",
     "We'll email you at http://a.example/b when the 10-year-old has been found 👍",
 )
+ODD = (*TEXTS, "שלום", "\x00", "\ud800")
 CHANCE = 0.02  # by which a probability may differ on another machine
 
 shipped = pytest.mark.skipif(
@@ -102,6 +107,33 @@ def test_the_graphs_do_not_name_the_machine_they_were_made_on():
     for path in shipped_model().glob("*.onnx"):
         content = path.read_bytes()
         assert not any(trace in content for trace in (b"site-packages", b".py"))
+
+
+@shipped
+@given(st.text(max_size=60) | st.lists(st.sampled_from(ODD), max_size=3).map(" ".join))
+@settings(max_examples=40, deadline=None)
+def test_the_shipped_model_keeps_every_promise_for_any_text(srl, text):
+    for sent in srl(text):
+        check_legal(sent)
+        own = text[sent.char_start :][: len(sent.text)]
+        assert own == sent.text
+        assert tuple(own[start:end] for start, end in sent.offsets) == sent.tokens
+
+
+MEMORY = """
+import resource
+import spansrl
+srl = spansrl.load(threads=1, frames=False)
+list(srl.label([spansrl.Sentence(("a." * 20,) * 256)]))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@shipped
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes on Linux only")
+def test_tokens_of_very_many_pieces_do_not_take_much_memory():
+    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 500
 
 
 def main() -> None:

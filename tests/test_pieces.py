@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spansrl.errors import ModelError
-from spansrl.pieces import PieceTokenizer, load_tokenizer
+from spansrl.pieces import MOST_PIECES, PieceTokenizer, load_tokenizer
 from tiny_bert import PIECES, make_tokenizer
 
 WINDOW = 16
@@ -54,7 +54,7 @@ def windows_of(tokens) -> list[list[tuple[int, int]]]:
     """Windows of (piece, token), without special pieces: as many tokens in each as fit."""
     pieces = [pieces_of(token) for token in tokens]
     if sum(map(len, pieces)) > ROOM:
-        pieces = [own[:8] for own in pieces]
+        pieces = [own[:MOST_PIECES] for own in pieces]
     out: list[list[tuple[int, int]]] = [[]]
     for t, own in enumerate(pieces):
         if len(out[-1]) + len(own) > ROOM:
@@ -119,7 +119,7 @@ def test_a_sentence_has_the_same_windows_alone_as_in_any_batch(sentences):
 
 def test_windows_do_not_multiply_where_tokens_have_very_many_pieces():
     store = PieceTokenizer(bare_tokenizer(), 508).prepare([("." * 200,) * 256])
-    assert len(store.pieces) <= 256 * 8 // 500 + 1
+    assert len(store.pieces) <= 256 * MOST_PIECES // 500 + 1
 
 
 def test_a_sentence_that_fits_keeps_all_of_its_pieces():

@@ -18,7 +18,7 @@ from spansrl.ragged import IntArray, Ragged, offsets_of
 
 SPECIAL_PIECES = 4  # room that a window leaves for special pieces and for position offsets
 _LONGEST_TOKEN = 200  # characters of a token that are looked at; no word is as long
-_MOST_PIECES = 8  # of a token, where not all pieces of its sentence fit the encoder
+MOST_PIECES = 3  # of a token, where not all pieces of its sentence fit the encoder
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class PieceTokenizer:
         head, tail = slice(0, inner[0]), slice(inner[-1] + 1, len(ids))
         room = self.window - inner[0] - (len(ids) - inner[-1] - 1)
         place = np.arange(len(inner)) - np.searchsorted(token[inner], token[inner])  # in the token
-        inner = inner[place < min(_MOST_PIECES, room)]
+        inner = inner[place < min(MOST_PIECES, room)]
         return [
             (
                 np.concatenate([ids[head], ids[part], ids[tail]]),
