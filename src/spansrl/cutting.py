@@ -14,8 +14,7 @@ from spansrl.tokenize import MAX_TOKENS, iter_sentences
 def sentences_of(text: str, *, char_start: int = 0) -> Iterator[Sentence]:
     """The sentences of a text, cut into tokens; `char_start` is where the text begins in something larger."""
     if not isinstance(text, str):
-        advice = "; for tokens: label([Sentence(tuple(tokens))])" if isinstance(text, (list, tuple)) else ""
-        raise DataError(f"a text must be a string, found {type(text).__name__}{advice}")
+        raise _no_text(text)
     cut = False
     for part in iter_sentences(text):
         cut = cut or part.cut
@@ -51,6 +50,11 @@ def joined(sent: Sentence, pieces: Sequence[Sentence]) -> Sentence:
         by_place = {prop.pred: prop for prop in props}
         props = [by_place[prop.pred] for prop in sent.props]
     return replace(sent, props=tuple(props))
+
+
+def _no_text(found: object) -> DataError:
+    advice = "; for tokens: label([Sentence(tuple(tokens))])" if isinstance(found, (list, tuple)) else ""
+    return DataError(f"a text must be a string, found {type(found).__name__}{advice}")
 
 
 def _moved(prop: Proposition, by: int) -> Proposition:

@@ -235,8 +235,10 @@ def _check_sentence(sent: object) -> None:
         kind = type(sent).__name__
         raise DataError(f"expected Sentences, found a {kind}; make them as Sentence(tuple(tokens))")
     if not isinstance(sent.tokens, (tuple, list)):
-        kind, advice = type(sent.tokens).__name__, "call the pipeline itself with a text"
-        raise DataError(f"the tokens of a Sentence must be a tuple of strings, found a {kind}; {advice}")
+        raise DataError(
+            "the tokens of a Sentence must be a tuple of strings, "
+            f"found a {type(sent.tokens).__name__}; call the pipeline itself with a text"
+        )
     if odd := [token for token in sent.tokens if not isinstance(token, str)]:
         raise DataError(f"the tokens of a Sentence must be strings, found {odd[0]!r} among them")
 
