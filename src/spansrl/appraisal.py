@@ -52,13 +52,13 @@ class Appraisal:
 def appraise(pipeline: Pipeline, gold: Sequence[Sentence], progress: Progress = no_progress) -> Appraisal:
     """Label the sentences with gold predicates and with found ones, and score both."""
 
-    def counted(labelled: Iterator[Sentence], what: str) -> Iterator[Sentence]:
+    def watched(labelled: Iterator[Sentence], what: str) -> Iterator[Sentence]:
         for done, sent in enumerate(labelled, start=1):
             progress(what, done, len(gold))
             yield sent
 
-    given = list(counted(pipeline.label(gold, predicates="given"), "gold predicates"))
-    found = list(counted(pipeline.label(gold), "found predicates"))
+    given = list(watched(pipeline.label(gold, predicates="given"), "gold predicates"))
+    found = list(watched(pipeline.label(gold), "found predicates"))
     arguments = score(gold, given)
     both = end_to_end(gold, found)
     senses = sense_pairs(gold, given)
