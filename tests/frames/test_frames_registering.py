@@ -205,9 +205,12 @@ def test_propbanks_frames_are_read_but_for_two_broken_files_and_loaded_in_no_tim
         "frames/check.xml:304",
         "frames/rend.xml:38",
     ]
-    start = time.process_time()
-    frames = load_frames()
-    assert time.process_time() - start < 0.5  # some 0.04 s where nothing else runs
+    seconds = []
+    for _ in range(3):
+        start = time.process_time()
+        frames = load_frames()
+        seconds.append(time.process_time() - start)
+    assert min(seconds) < 0.5  # some 0.04 s where nothing else runs
     assert frames is not None
     assert frames.meaning("keep.01", "R-A0") == "keeper"
     assert frames.meaning("keep.01", "ARG1") == "thing kept"

@@ -18,6 +18,7 @@ from spansrl.model.batch import Corpus
 from spansrl.model.embed import TransformerSource, build_embedder
 from spansrl.model.network import TorchScorer
 from spansrl.model.transformer import PieceInput, Transformer
+from spansrl.pieces import MOST_PIECES
 from tiny_bert import WINDOW, make_bert, make_tokenizer, tokenizers, transformers
 
 NO_PIECES = "\u200d"  # the normaliser takes it away
@@ -124,9 +125,9 @@ def test_of_a_token_with_very_many_pieces_the_first_are_read_where_not_all_fit(b
     token = "cat" + "s" * 40
     assert len(pieces_of(token)) == 41
     the, cat = pieces_of("the"), pieces_of("cat")
-    layers = plain_layers(bert, [*the, *pieces_of(token)[:8], *cat])  # (L, 10, D)
+    layers = plain_layers(bert, [*the, *pieces_of(token)[:MOST_PIECES], *cat])
     out = read(bert, [("the", token, "cat")])[0]
-    torch.testing.assert_close(out[1], layers[:, 1:9].mean(1), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(out[1], layers[:, 1 : 1 + MOST_PIECES].mean(1), rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(out[2], layers[:, -1], rtol=1e-5, atol=1e-5)
 
 

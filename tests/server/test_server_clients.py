@@ -60,7 +60,7 @@ def test_a_body_that_does_not_come_is_408(serve):
         connection.sendall(HEAD + b"Content-Length: 100\r\n\r\n{")
         answer = read_all(connection)
         assert answer.startswith(b"HTTP/1.1 408 ")
-        assert b"did not arrive within 0.3 seconds" in answer
+        assert b"did not arrive within 0.3 s" in answer
 
 
 def test_a_client_that_does_not_read_its_answer_is_cut_off(serve):
