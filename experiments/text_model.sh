@@ -3,8 +3,8 @@
 #     experiments/text_model.sh MINILM_DIR MPNET_DIR WORK_DIR DATE
 # The first two hold all-MiniLM-L6-v2 and all-mpnet-base-v2 as Hugging Face has them; WORK_DIR takes everything, and
 # training goes on where it stopped. Sources of EWT are downloaded unless SOURCES names a directory with them. THREADS
-# (by default 1) are for training. The result is WORK_DIR/model. On one core it takes the better part of a day's work:
-# two thirds of an hour a BiLSTM, an hour and a half an MPNet, eleven minutes an epoch of MiniLM.
+# (by default 1) are for training. The result is WORK_DIR/model. It takes hours: two thirds of an hour a BiLSTM and eleven
+# minutes an epoch of MiniLM on one core, 35 minutes an epoch of MPNet on two (EXPERIMENTS.md).
 set -eu
 minilm=$1 mpnet=$2 work=$3 date=$4
 here=$(dirname "$0")
