@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,7 @@ Ints = NDArray[np.integer[Any]]
 Bools = NDArray[np.bool_]
 
 Method = Literal["greedy", "argmax", "exact"]
+METHODS: tuple[Method, ...] = get_args(Method)
 Order = Literal["prob", "raw"]
 
 
@@ -76,7 +77,7 @@ def decode(
     """The arguments of each proposition, sorted by span; `order` is what greedy search goes by."""
     if len(roles) != scores.start.shape[2]:
         raise DataError(f"{len(roles)} roles are given for scores of {scores.start.shape[2]} roles")
-    if method not in ("greedy", "argmax", "exact"):
+    if method not in METHODS:
         raise ConfigError(f"there is no decoder '{method}'; choose greedy, argmax or exact")
     if order not in ("prob", "raw"):
         raise ConfigError(f"greedy search has no order '{order}'; choose prob or raw")

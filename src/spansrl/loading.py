@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from importlib.resources import files
 from operator import index
 from pathlib import Path
-from typing import SupportsIndex, cast, get_args
+from typing import SupportsIndex, cast
 
 import numpy as np
 
 from spansrl.calibration import Calibration
-from spansrl.decode import Method, Order
+from spansrl.decode import METHODS, Method, Order
 from spansrl.errors import ConfigError, MissingExtraError, ModelError
 from spansrl.frames import FrameIndex, load_frames
 from spansrl.labeler import Scorer
@@ -25,7 +25,6 @@ from spansrl.runtime import ENCODER_GRAPH, Encoding, FrameModel, OnnxModel, Pred
 from spansrl.structures import Proposition, Sentence
 
 CALIBRATION = "calibration.json"
-METHODS: tuple[Method, ...] = get_args(Method)
 
 
 def shipped_model() -> Path:
