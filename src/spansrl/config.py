@@ -148,6 +148,7 @@ class TrainingConfig:
     l2: float = 1e-4  # λ of λ/2·‖θ‖², coupled as in Adam (not AdamW)
     clip: float = 0.0  # largest norm of the gradient; 0: no limit
     max_tokens: int = 0  # training leaves out longer sentences; 0: no limit
+    partial: str = ""  # JSON lines to learn from too, in which not every predicate is labelled
     start: str = ""  # model directory whose weights to start from; empty: new ones
     seed: int = 1  # decides initial weights, order of the batches and dropout
     save_minutes: float = 5.0  # resumable state is saved this often, and after every epoch
@@ -177,6 +178,8 @@ class Config:
     def __post_init__(self) -> None:
         if self.distillation.teachers and self.output.kind != "span":
             raise ConfigError("distillation.teachers are for span selection; output.kind is 'crf'")
+        if self.training.partial and self.embedder.precomputed:
+            raise ConfigError("training.partial needs an encoder; embedder.precomputed has no vectors for it")
         if self.tasks.any and self.encoder.predicate != "after":
             raise ConfigError(
                 "tasks.predicates and tasks.senses need one pass a sentence: encoder.predicate = 'after'"

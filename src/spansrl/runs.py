@@ -50,24 +50,33 @@ class Splits:
     train: list[Sentence]
     dev: list[Sentence]
     hashes: dict[str, str]  # file name -> SHA-256
+    partial: list[Sentence] = field(default_factory=list)  # in which not every predicate is labelled
 
 
-def read_splits(directory: Path, *, max_tokens: int = 0) -> Splits:
-    """train.jsonl and dev.jsonl of a corpus directory; sentences without tokens are left out."""
+def read_splits(directory: Path, *, max_tokens: int = 0, partial: str = "") -> Splits:
+    """train.jsonl and dev.jsonl of a corpus directory; sentences without tokens are left out.
+
+    `partial` names a file of further sentences to learn from.
+    """
     paths = [directory / "train.jsonl", directory / "dev.jsonl"]
     for path in paths:
         if not path.is_file():
             raise DataError(f"{path}: no such file; make it with `spansrl data`, or give another --data")
-    train_data, dev = ([sent for sent in read_sentences(path) if sent.tokens] for path in paths)
+    if partial:
+        paths.append(Path(partial).expanduser())
+    train_data, dev, *more = ([sent for sent in read_sentences(path) if sent.tokens] for path in paths)
     if max_tokens:
         train_data = [sent for sent in train_data if len(sent) <= max_tokens]
+        more = [[sent for sent in part if len(sent) <= max_tokens] for part in more]
     if not _has_arguments(train_data):
         longest = counted(max_tokens, "token")
         limit = f" in sentences of at most {longest} (training.max_tokens)" if max_tokens else ""
         raise DataError(f"{paths[0]}: no arguments to learn from{limit}")
     if not _has_arguments(dev):
         raise DataError(f"{paths[1]}: no arguments, so no F1 to choose the best epoch by")
-    return Splits(train_data, dev, {path.name: file_hash(path) for path in paths})
+    names = ("train.jsonl", "dev.jsonl", "partial")
+    hashes = {name: file_hash(path) for name, path in zip(names, paths, strict=False)}
+    return Splits(train_data, dev, hashes, partial=[sent for part in more for sent in part])
 
 
 def _has_arguments(sentences: list[Sentence]) -> bool:
@@ -129,16 +138,17 @@ def prepare_run(
 ) -> Run:
     """A new network for the data, ready to be trained."""
     torch.manual_seed(config.training.seed)
-    tokens = [sent.tokens for sent in splits.train]
+    tokens = [sent.tokens for sent in (*splits.train, *splits.partial)]
     embedder = build_embedder(config.embedder, tokens)
     inventory = learn_lexicon(splits.train) if config.tasks.any else None
     senses = () if inventory is None else inventory.senses
     network = Network(config, role_inventory(splits.train), embedder, senses)
     if config.training.start:
         load_weights(Path(config.training.start).expanduser() / WEIGHTS, network)
-    corpus = Corpus.of(splits.train, network.roles, inventory=inventory)
+    corpus = Corpus.of(splits.train, network.roles, inventory=inventory, partial=splits.partial)
     if config.distillation.teachers:
-        teacher = teacher_marginals(_teachers(config, network), corpus, _kept_in(cache), progress)
+        asked = Corpus.of(splits.train, network.roles)
+        teacher = teacher_marginals(_teachers(config, network), asked, _kept_in(cache), progress)
         corpus = replace(corpus, teacher=teacher)
     store = _prepare_inputs(config, embedder, splits, cache, progress)
     network.to(device)
@@ -183,7 +193,7 @@ def _prepare_inputs(
     config: Config, embedder: Embedder, splits: Splits, cache: Path | None, progress: Progress | None
 ) -> Any:
     """The training data's inputs; a frozen encoder's features of the development data are remembered too."""
-    tokens = [sent.tokens for sent in splits.train]
+    tokens = [sent.tokens for sent in (*splits.train, *splits.partial)]
     dev_tokens = [sent.tokens for sent in splits.dev]
     if isinstance(embedder, LayeredEmbedder):
         if config.embedder.precomputed:

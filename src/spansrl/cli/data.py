@@ -15,6 +15,8 @@ from spansrl.corpora.conll05 import build_conll05
 from spansrl.corpora.conll12 import build_conll12
 from spansrl.corpora.corpus import AUDIT_FILE, Corpus, write_corpus
 from spansrl.corpora.ewt import build_ewt
+from spansrl.formats import read_sentences
+from spansrl.frames.examples import build_examples
 from spansrl.progress import Progress
 
 _WIDTH = 100
@@ -126,6 +128,35 @@ def conll12(
     given = {"train": train_list, "dev": dev_list, "test": test_list}
     lists = {split: path for split, path in given.items() if path is not None}
     _build(lambda progress: build_conll12(source, lists, progress=progress), out)
+
+
+@command.command()
+@click.option("--frames", metavar="SRC", help="PropBank's frames.  [default: downloaded]")
+@click.option(
+    "--unlike",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Leave out what shares eight words in a row with a sentence of this file; may be repeated.",
+)
+@_out
+def examples(frames: str | None, unlike: tuple[Path, ...], out: Path) -> None:
+    """Build a corpus of the examples in PropBank's frames, which are free: 22,000 sentences, a predicate each.
+
+    Only the predicate that a sentence is an example of is labelled, so this is no corpus to test with; training
+    takes it beside one that is (training.partial in docs/training.md). SRC is a directory, an archive or a URL
+    as for `spansrl frames`. Name the files that a model will be tested with by --unlike.
+
+    \b
+    Writes train.jsonl and audit.json.
+
+    \b
+    Examples
+      spansrl data examples --unlike data/ewt/dev.jsonl --unlike data/ewt/test.jsonl --out data/examples
+      spansrl data examples --frames propbank-frames.tar.xz --out data/examples
+    """
+    held_out = (sent for path in unlike for sent in read_sentences(path))
+    _build(lambda progress: build_examples(frames, held_out, progress=progress), out)
 
 
 def _build(builder: Callable[[Progress], Corpus], out: Path) -> None:

@@ -88,7 +88,9 @@ def command(
         torch.set_num_threads(threads)
     settings = load_config(config, overrides)
     device = use_device(device)
-    splits = runs.read_splits(data, max_tokens=settings.training.max_tokens)
+    splits = runs.read_splits(
+        data, max_tokens=settings.training.max_tokens, partial=settings.training.partial
+    )
     # Before anything slow: is there something to do, and may it be done there?
     position = run_directory.find_position(out, runs.run_facts(settings, splits), resume=resume)
     if run_directory.is_finished(out, position, settings.training.epochs):

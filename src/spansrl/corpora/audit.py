@@ -73,6 +73,8 @@ def kind_of(prop: Proposition, sent: Sentence) -> str:
     """The predicate's part of speech, in words; auxiliaries are known by their rolesets."""
     if prop.sense in AUXILIARIES:
         return "auxiliary"
+    if prop.type is not None:
+        return prop.type
     return "verb" if sent.pos is None else _KIND_OF_TAG.get(sent.pos[prop.pred][:1], "other")
 
 

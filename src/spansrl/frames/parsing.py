@@ -1,8 +1,8 @@
 """PropBank's frame files: XML in, rolesets out.
 
 The XML is not trusted: entities cannot be declared, nothing outside the file is read, and no structure is
-kept but what a roleset needs. Examples are not looked at, so that a file whose examples are broken is still
-read without them.
+kept but what a roleset needs. Examples are left to `examples`, so that a file whose examples are broken is
+still read without them.
 """
 
 from __future__ import annotations
@@ -36,10 +36,12 @@ def read_frame_file(content: bytes, path: str) -> tuple[list[Roleset], FormatErr
 
     A broken file gives the rolesets that can be read without its examples; the error says how many.
     """
-    rolesets, fault = _parsed(content)
+    reader = FrameReader()
+    rolesets, fault = reader.rolesets, reader.read(content)
     if fault is None:
         return rolesets, None
-    rest, worse = _parsed(_without_examples(content))
+    again = FrameReader()
+    worse, rest = again.read(_without_examples(content)), again.rolesets
     kept = rest if worse is None or len(rest) > len(rolesets) else rolesets
     message = f"{fault}; {_done(len(kept), whole=worse is None)}"
     return kept, FormatError(message, path=path, line=fault.line)
@@ -55,7 +57,7 @@ def _done(kept: int, *, whole: bool) -> str:
     return f"{number} kept, others may be missing: {_ADVICE}"
 
 
-class _FaultError(Exception):
+class FaultError(Exception):
     """What is wrong with a file, and where."""
 
     def __init__(self, what: str, line: int | None = None) -> None:
@@ -63,69 +65,69 @@ class _FaultError(Exception):
         self.line = line
 
 
-def _parsed(content: bytes) -> tuple[list[Roleset], _FaultError | None]:
-    reader = _Reader()
-    try:
-        reader.parser.Parse(content, True)
-    except expat.ExpatError as error:
-        what = f"not XML as it should be ({expat.ErrorString(error.code)})"
-        return reader.rolesets, _FaultError(what, error.lineno)
-    except (ValueError, LookupError) as error:  # for an encoding nobody knows
-        return reader.rolesets, _FaultError(str(error))
-    except _FaultError as fault:
-        return reader.rolesets, fault
-    return reader.rolesets, None
-
-
-class _Reader:
+class FrameReader:
     """Handlers of one parse; `rolesets` holds those that were closed."""
 
     def __init__(self) -> None:
         self.rolesets: list[Roleset] = []
-        self._current: Roleset | None = None
+        self.current: Roleset | None = None
         self._alias: list[str] | None = None
         self._part_of_speech = ""
         self._depth = 0
         self.parser = expat.ParserCreate()
         self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
         self.parser.EntityDeclHandler = self._refuse_entity
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+
+    def read(self, content: bytes) -> FaultError | None:
+        """Read a file as far as it goes; returns what is wrong with it, if anything."""
+        try:
+            self.parser.Parse(content, True)
+        except expat.ExpatError as error:
+            return FaultError(f"not XML as it should be ({expat.ErrorString(error.code)})", error.lineno)
+        except (ValueError, LookupError) as error:  # for an encoding nobody knows
+            return FaultError(str(error))
+        except FaultError as fault:
+            return fault
+        return None
 
     def _refuse_entity(self, name: str, *_: object) -> None:
         raise self._fault(f"the entity '{name}' is declared, which a frame file has no need of")
 
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """An element begins."""
         if self._depth == 0 and tag != "frameset":
             raise self._fault(f"the outermost element is '{tag}', expected 'frameset'")
         self._depth += 1
         if tag == "roleset":
             if not (name := attributes.get("id", "").strip()):
                 raise self._fault("a roleset has no id")
-            self._current = Roleset(name, _tidy(attributes.get("name", "")))
-        elif self._current is None:
+            self.current = Roleset(name, _tidy(attributes.get("name", "")))
+        elif self.current is None:
             return
         elif tag == "role":
-            _add_role(self._current, attributes)
+            _add_role(self.current, attributes)
         elif tag == "alias":
             self._part_of_speech, self._alias = attributes.get("pos", ""), []
             self.parser.CharacterDataHandler = self._alias.append
 
-    def _end(self, tag: str) -> None:
+    def end(self, tag: str) -> None:
+        """An element ends."""
         self._depth -= 1
-        if self._current is None:
+        if self.current is None:
             return
         if tag == "roleset":
-            self.rolesets.append(self._current)
-            self._current = None
+            self.rolesets.append(self.current)
+            self.current = None
         elif tag == "alias" and self._alias is not None:
             word = "_".join("".join(self._alias).lower().split())
             if word:
-                self._current.aliases.append((self._part_of_speech, word))
+                self.current.aliases.append((self._part_of_speech, word))
             self._alias = self.parser.CharacterDataHandler = None
 
-    def _fault(self, what: str) -> _FaultError:
-        return _FaultError(what, self.parser.CurrentLineNumber)
+    def _fault(self, what: str) -> FaultError:
+        return FaultError(what, self.parser.CurrentLineNumber)
 
 
 def _add_role(roleset: Roleset, attributes: dict[str, str]) -> None:

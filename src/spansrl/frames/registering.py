@@ -34,6 +34,16 @@ class Read:
     errors: tuple[FormatError, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class FrameFiles:
+    """Frame files by name; `commit` is the pinned one where they are just its files."""
+
+    shown: str  # what messages call their source
+    files: dict[str, bytes]
+    digest: str
+    commit: str | None
+
+
 def register_frames(source: str | None = None, *, progress: Progress = no_progress) -> Read:
     """Read the frames and make them the registered ones; None stands for the pinned commit."""
     read = read_frames(source, progress=progress)
@@ -46,6 +56,25 @@ def read_frames(source: str | None = None, *, progress: Progress = no_progress) 
 
     Where there are files ``frames/NAME.xml``, all others are left alone. Broken files are told, not fatal.
     """
+    found = read_frame_files(source, progress=progress)
+    shown, files = found.shown, found.files
+    rolesets: list[Roleset] = []
+    errors: list[FormatError] = []
+    for done, name in enumerate(sorted(files), start=1):
+        own, error = read_frame_file(files[name], f"{shown}/{name}")
+        rolesets += own
+        errors += [] if error is None else [error]
+        progress("reading frames", done, len(files))
+    if not rolesets:
+        told = f"; the first of {counted(len(errors), 'error')}: {errors[0]}" if errors else ""
+        raise DataError(f"{shown}: no rolesets; expected PropBank's frames, with frames/NAME.xml in it{told}")
+    index = FrameIndex.of(rolesets)
+    origin = shown if is_url(shown) else str(Path(shown).absolute())
+    return Read(index, Registration(origin, found.commit, len(files), len(errors), len(index)), tuple(errors))
+
+
+def read_frame_files(source: str | None = None, *, progress: Progress = no_progress) -> FrameFiles:
+    """The files of a directory, an archive or a URL; None stands for the pinned commit."""
     shown = source or FRAMES.url
     files = _files(shown, progress)
     digest = fingerprint(files)
@@ -54,20 +83,7 @@ def read_frames(source: str | None = None, *, progress: Progress = no_progress) 
             f"{shown}: the files are not those of commit {FRAMES.commit}: "
             f"their digest is {digest}, expected {FRAMES.sha256}"
         )
-    rolesets: list[Roleset] = []
-    errors: list[FormatError] = []
-    for done, name in enumerate(sorted(files), start=1):
-        found, error = read_frame_file(files[name], f"{shown}/{name}")
-        rolesets += found
-        errors += [] if error is None else [error]
-        progress("reading frames", done, len(files))
-    if not rolesets:
-        told = f"; the first of {counted(len(errors), 'error')}: {errors[0]}" if errors else ""
-        raise DataError(f"{shown}: no rolesets; expected PropBank's frames, with frames/NAME.xml in it{told}")
-    index = FrameIndex.of(rolesets)
-    commit = FRAMES.commit if digest == FRAMES.sha256 else None
-    origin = shown if is_url(shown) else str(Path(shown).absolute())
-    return Read(index, Registration(origin, commit, len(files), len(errors), len(index)), tuple(errors))
+    return FrameFiles(shown, files, digest, FRAMES.commit if digest == FRAMES.sha256 else None)
 
 
 def _files(shown: str, progress: Progress) -> dict[str, bytes]:

@@ -94,16 +94,24 @@ class Corpus:
     arg_offsets: IntArray  # (P + 1,) arguments of proposition p
     args: IntArray  # (A, 3) role, first token, last token
     tasks: TaskLabels | None = None
-    teacher: Ragged | None = None  # a row a proposition: (T, 2, R)
+    teacher: Ragged | None = None  # a row a proposition: (T, 2, R); may end before the propositions do
 
     @classmethod
     def of(
-        cls, sentences: Sequence[Sentence], roles: Vocabulary, *, inventory: SenseInventory | None = None
+        cls,
+        sentences: Sequence[Sentence],
+        roles: Vocabulary,
+        *,
+        inventory: SenseInventory | None = None,
+        partial: Sequence[Sentence] = (),
     ) -> Corpus:
         """The sentences as arrays; arguments with foreign roles cannot be learnt and are left out.
 
-        With an inventory of senses, predicates and senses are labels too.
+        With an inventory of senses, predicates and senses are labels too. The sentences `partial`, in which
+        not every predicate is labelled, follow the others.
         """
+        tasks = None if inventory is None else TaskLabels.of(sentences, inventory, partial)
+        sentences = [*sentences, *partial]
         props = [(s, prop) for s, sent in enumerate(sentences) for prop in sent.props]
         known = [[arg for arg in prop.args if arg.role in roles.index] for _, prop in props]
         flat = [(roles.index[arg.role], arg.start, arg.end - 1) for args in known for arg in args]
@@ -115,7 +123,7 @@ class Corpus:
             prop_pred=np.array([prop.pred for _, prop in props], dtype=np.int64),
             arg_offsets=offsets_of([len(args) for args in known]),
             args=np.array(flat, dtype=np.int64).reshape(-1, 3),
-            tasks=None if inventory is None else TaskLabels.of(sentences, inventory),
+            tasks=tasks,
         )
 
     @property
@@ -137,28 +145,32 @@ class Corpus:
         counts = after - first
         ends = np.cumsum(counts)
         within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
-        gold = torch.from_numpy(self.args[np.repeat(first, counts) + within])  # (K, 3)
+        args = torch.from_numpy(self.args[np.repeat(first, counts) + within])  # (K, 3)
+        prop = torch.from_numpy(np.repeat(np.arange(len(props)), counts))
+        gold = Gold(prop, role=args[:, 0], first=args[:, 1], last=args[:, 2])
         return Batch(
             rows=rows,
             lengths=torch.from_numpy(self.lengths[self.prop_sentence[props]]),
             sentence_lengths=torch.from_numpy(self.lengths[rows]),
             sentence=torch.from_numpy(np.searchsorted(rows, self.prop_sentence[props])),
             pred=torch.from_numpy(self.prop_pred[props]),
-            gold=Gold(
-                prop=torch.from_numpy(np.repeat(np.arange(len(props)), counts)),
-                role=gold[:, 0],
-                first=gold[:, 1],
-                last=gold[:, 2],
-            ),
+            gold=gold,
             tasks=None if self.tasks is None else self.tasks.take(rows, props),
-            teacher=None if self.teacher is None else self._teacher(rows, props),
+            teacher=None if self.teacher is None else self._teacher(rows, props, gold),
         )
 
-    def _teacher(self, rows: IntArray, props: IntArray) -> Tensor:
+    def _teacher(self, rows: IntArray, props: IntArray, gold: Gold) -> Tensor:
+        """What the teachers say; of propositions that they were not asked about, what gold says."""
         assert self.teacher is not None
-        found = torch.from_numpy(self.teacher.padded(props)).float()  # (N, longest with a proposition, 2, R)
         longest = int(self.lengths[rows].max(initial=0))
-        return torch.nn.functional.pad(found, (0, 0, 0, 0, 0, longest - found.shape[1]))
+        asked = props < len(self.teacher)  # (N,)
+        pred = torch.from_numpy(self.prop_pred[props])
+        out = gold_marginals(gold, pred, longest, self.teacher.values.shape[-1])
+        found = torch.from_numpy(self.teacher.padded(props[asked])).float()  # (asked, their longest, 2, R)
+        out[torch.from_numpy(asked)] = torch.nn.functional.pad(
+            found, (0, 0, 0, 0, 0, longest - found.shape[1])
+        )
+        return out
 
     def whole(self) -> Batch:
         """Every proposition, in order."""
@@ -186,6 +198,21 @@ class Corpus:
 
     def _props_of(self, sentences: IntArray) -> IntArray:
         return np.concatenate([np.arange(self.prop_offsets[s], self.prop_offsets[s + 1]) for s in sentences])
+
+
+def gold_marginals(gold: Gold, pred: Tensor, n_tokens: int, n_roles: int) -> Tensor:
+    """The starts and ends (N, T, 2, R) of a teacher that knows gold: a role's spans share its chance evenly.
+
+    The span of an absent role is Null, which is the predicate's own: pred (N,).
+    """
+    out = torch.zeros(len(pred), n_tokens, 2, n_roles)
+    for side, place in enumerate((gold.first, gold.last)):
+        out.index_put_(
+            (gold.prop, place, torch.full_like(place, side), gold.role), torch.ones(()), accumulate=True
+        )
+    counts = out.sum(dim=1)  # (N, 2, R)
+    out[torch.arange(len(pred)), pred] += (counts == 0).float()
+    return out / counts.clamp(min=1)[:, None]
 
 
 def _shuffled(lengths: IntArray, batch_size: int, order: np.random.Generator) -> list[IntArray]:

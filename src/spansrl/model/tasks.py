@@ -45,18 +45,28 @@ class TaskLabels:
     candidates: IntArray  # (P, C)
 
     @classmethod
-    def of(cls, sentences: Sequence[Sentence], inventory: SenseInventory) -> TaskLabels:
-        """Types by part of speech; a predicate's candidates are those that labelling will offer."""
-        props = [(sent, prop) for sent in sentences for prop in sent.props]
-        choices = [inventory.candidates(sent.tokens[prop.pred], _type(sent, prop)) for sent, prop in props]
+    def of(
+        cls, sentences: Sequence[Sentence], inventory: SenseInventory, partial: Sequence[Sentence] = ()
+    ) -> TaskLabels:
+        """Types by part of speech; a predicate's candidates are those that labelling will offer.
+
+        The sentences `partial` follow the others: of those, only tokens with a proposition have a class, and
+        these only where their type is known.
+        """
+        props = [
+            *((sent, prop, _type(sent, prop)) for sent in sentences for prop in sent.props),
+            *((sent, prop, predicate_type(sent, prop)) for sent in partial for prop in sent.props),
+        ]
+        choices = [inventory.candidates(sent.tokens[prop.pred], type) for sent, prop, type in props]
         candidates = np.full((len(props), max(map(len, choices), default=0)), -1, dtype=np.int64)
         sense = np.full(len(props), IGNORED, dtype=np.int64)
-        for k, ((_, prop), choice) in enumerate(zip(props, choices, strict=True)):
+        for k, ((_, prop, _), choice) in enumerate(zip(props, choices, strict=True)):
             candidates[k, : len(choice)] = choice
             names = [inventory.senses[c] for c in choice]
             if len(names) > 1 and prop.sense in names:
                 sense[k] = names.index(prop.sense)
         types = [_token_classes(sent) for sent in sentences]
+        types += [_known_classes(sent) for sent in partial]
         return cls(Ragged.of(types, like=np.zeros(0, np.int64)), sense, candidates)
 
     def take(self, rows: IntArray, props: IntArray) -> TaskGold:
@@ -71,6 +81,14 @@ def _token_classes(sent: Sentence) -> IntArray:
     out = np.full(len(sent), NO_PREDICATE, dtype=np.int64)
     for prop in sent.props:
         out[prop.pred] = 1 + PREDICATE_TYPES.index(_type(sent, prop))
+    return out
+
+
+def _known_classes(sent: Sentence) -> IntArray:
+    out = np.full(len(sent), IGNORED, dtype=np.int64)
+    for prop in sent.props:
+        if type := predicate_type(sent, prop):
+            out[prop.pred] = 1 + PREDICATE_TYPES.index(type)
     return out
 
 
