@@ -64,6 +64,8 @@ def read_splits(directory: Path, *, max_tokens: int = 0, partial: str = "") -> S
             raise DataError(f"{path}: no such file; make it with `spansrl data`, or give another --data")
     if partial:
         paths.append(Path(partial).expanduser())
+        if not paths[-1].is_file():
+            raise DataError(f"{paths[-1]}: no such file; correct training.partial")
     train_data, dev, *more = ([sent for sent in read_sentences(path) if sent.tokens] for path in paths)
     if max_tokens:
         train_data = [sent for sent in train_data if len(sent) <= max_tokens]

@@ -114,6 +114,49 @@ def test_conll05_prints_its_table(work):
     assert data("conll05", "conll05/merged", "--out", "out", cwd=work) == (0, CONLL05_TABLE, "")
 
 
+FRAME = """<frameset><predicate><roleset id="chase.01">
+<aliases><alias pos="v">chase</alias></aliases>
+<example><text>Cats chase mice</text><propbank><rel relloc="1"/>
+<arg type="ARG0" start="0" end="0"/><arg type="ARG1" start="2" end="2"/></propbank></example>
+<example><text>It rained</text><propbank><rel relloc="1"/></propbank></example>
+</roleset></predicate></frameset>"""
+EXAMPLES_TABLE = """\
+examples      train  all
+sentences         1    1
+tokens            3    3
+propositions      1    1
+  verb            1    1
+  auxiliary       0    0
+  noun            0    0
+  adjective       0    0
+  other           0    0
+arguments         2    2
+
+Dropped:
+  1 × example: like a sentence that was to be left out
+
+Aligned: nothing
+
+Groups of identical sentences in more than one split: 0
+
+Written to out: train.jsonl, audit.json
+"""
+
+
+def test_examples_of_frames_are_a_corpus_without_what_is_for_testing(work):
+    (work / "frames").mkdir()
+    (work / "frames/chase.xml").write_text(FRAME)
+    (work / "test.jsonl").write_text('{"tokens": ["It", "rained"]}\n')
+    given = ("examples", "--frames", "frames", "--unlike", "test.jsonl", "--out", "out")
+    assert data(*given, cwd=work) == (0, EXAMPLES_TABLE, "")
+    assert data("examples", "--frames", "conll12", "--out", "none", cwd=work) == (
+        1,
+        "",
+        "spansrl: error: conll12: no frame files; expected PropBank's frames, with frames/NAME.xml\n",
+    )
+    assert not (work / "none").exists()
+
+
 @pytest.mark.parametrize("out", ["c5[red]g", "q[/b]c", "a:smile:b"])
 def test_a_directory_whose_name_looks_like_markup_is_named_as_it_is(work, out):
     code, shown, error = data("conll05", "conll05/merged", "--out", out, cwd=work)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 import torch
 
 from spansrl.config import config_from_dict
 from spansrl.errors import ConfigError
-from spansrl.model.span import boundary_marginals, distillation_loss, span_logits
+from spansrl.model.batch import Gold, gold_marginals
+from spansrl.model.span import boundary_marginals, distillation_loss, span_logits, span_loss
 from spansrl.runs import Splits, execute, prepare_run
 from spansrl.structures import Argument, Proposition, Sentence, Span
 
@@ -116,6 +118,43 @@ def test_a_teacher_with_other_roles_is_refused(tmp_path):
     config = config_from_dict({**SMALL, "distillation": {"teachers": str(tmp_path / "one")}})
     with pytest.raises(ConfigError, match="other roles than the training data"):
         prepare_run(config, Splits(fewer, fewer, {}), cache=tmp_path / "cache")
+
+
+def test_a_teacher_that_knows_gold_is_gold():
+    """The cross-entropy with gold's own marginals is the loss by gold, roles with two spans aside."""
+    prop, role, first, last = torch.tensor([[0, 1, 0, 2], [0, 0, 2, 2], [1, 3, 1, 1]]).T
+    gold, pred = Gold(prop, role, first, last), torch.tensor([4, 0, 0])
+    logits = random_logits(6)
+    marginals = gold_marginals(gold, pred, T, R).double()
+    torch.testing.assert_close(distillation_loss(logits, marginals, MASK), span_loss(logits, pred, gold))
+
+
+def test_two_spans_of_a_role_share_its_chance():
+    two, none = torch.tensor([0, 0]), torch.tensor([2])
+    found = gold_marginals(Gold(two, two, torch.tensor([0, 3]), torch.tensor([1, 3])), none, 5, 2)
+    assert found[0, :, 0, 0].tolist() == [0.5, 0, 0, 0.5, 0]
+    assert found[0, :, 1, 0].tolist() == [0, 0.5, 0, 0.5, 0]
+    assert found[0, :, :, 1].tolist() == [[0, 0], [0, 0], [1, 1], [0, 0], [0, 0]]  # Null
+
+
+MORE = [
+    Sentence(("we", "saw", "it", "run"), (Proposition(1, (Argument("ARG1", Span(2, 4)),), type="verb"),)),
+    Sentence(("a", "run"), (Proposition(1, (Argument("ARG9", Span(0, 1)),), sense="run.99"),)),
+]
+
+
+def test_teachers_are_not_asked_about_partial_sentences_and_gold_takes_their_place(tmp_path):
+    run(tmp_path, "one")
+    config = config_from_dict({**SMALL, "distillation": {"teachers": str(tmp_path / "one")}})
+    cache = tmp_path / "cache"
+    alone = prepare_run(config, Splits(SENTENCES, SENTENCES, {}), cache=cache).examples.corpus
+    both = prepare_run(config, Splits(SENTENCES, SENTENCES, {}, partial=MORE), cache=cache).examples.corpus
+    assert (alone.n_props, both.n_props) == (2, 4)
+    taught, added = alone.whole().teacher, both.whole().teacher
+    torch.testing.assert_close(added[:2], taught)
+    batch = both.batch(np.array([2, 3]))
+    torch.testing.assert_close(batch.teacher, gold_marginals(batch.gold, batch.pred, 4, 2))
+    torch.testing.assert_close(both.batch(np.array([1, 2])).teacher[0, :2], taught[1, :2])
 
 
 def test_teachers_are_for_span_models_only():

@@ -45,6 +45,22 @@ def test_tokens_have_the_class_of_their_predicates_type_or_none():
     ]
 
 
+def test_a_partial_sentence_says_nothing_about_tokens_without_a_proposition():
+    partial = [
+        Sentence(("He", "called", "it", "keeping"), (make_prop(1, sense="call.02", type="verb"),)),
+        Sentence(("A", "call"), (make_prop(1, sense="call.03"),)),  # of unknown type
+    ]
+    found = TaskLabels.of(TOYS, learn_lexicon(TOYS), partial)
+    gold = found.take(np.array([len(TOYS), len(TOYS) + 1]), np.array([7, 8]))
+    assert gold.types.tolist() == [[IGNORED, 1, IGNORED, IGNORED], [IGNORED] * 4]
+    assert [names(row) for row in gold.candidates.tolist()] == [
+        ["call.02", "call_off.06", "call.03"],
+        ["call.03", "call.02", "call_off.06"],
+    ]
+    assert gold.sense.tolist() == [0, 0]
+    assert found.take(ALL, np.arange(7)).types.tolist() == labels().take(ALL, np.arange(7)).types.tolist()
+
+
 def test_candidates_are_the_senses_of_the_form_and_of_the_lemma():
     gold = labels().take(ALL, np.arange(7))
     called, called_again, is_, keeping, good, call, helps = gold.candidates.tolist()

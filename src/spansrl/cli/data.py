@@ -40,6 +40,7 @@ def command() -> None:
     \b
     Examples
       spansrl data ewt --out data/ewt                       # free; downloads its two sources
+      spansrl data examples --unlike data/ewt/dev.jsonl --unlike data/ewt/test.jsonl --out data/examples
       spansrl data conll05 conll05st-release --trees treebank_3 --out data/conll05
       spansrl data conll12 conll-2012/v4 --out data/conll12
     """
@@ -141,11 +142,11 @@ def conll12(
 )
 @_out
 def examples(frames: str | None, unlike: tuple[Path, ...], out: Path) -> None:
-    """Build a corpus of the examples in PropBank's frames, which are free: 22,000 sentences, a predicate each.
+    """Build a corpus of the examples in PropBank's frames, which are free: some 23,000 propositions.
 
-    Only the predicate that a sentence is an example of is labelled, so this is no corpus to test with; training
-    takes it beside one that is (training.partial in docs/training.md). SRC is a directory, an archive or a URL
-    as for `spansrl frames`. Name the files that a model will be tested with by --unlike.
+    Each sentence has one labelled predicate, the one that it is an example of, so this is no corpus to test
+    with; training takes it beside another (training.partial). SRC is a directory, an archive or a URL as for
+    `spansrl frames`. Name by --unlike the files that a model will be tested with.
 
     \b
     Writes train.jsonl and audit.json.

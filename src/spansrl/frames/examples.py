@@ -14,9 +14,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from spansrl.corpora.audit import Audit
 from spansrl.corpora.corpus import Corpus
+from spansrl.errors import DataError
 from spansrl.frames.index import PARTS_OF_SPEECH
 from spansrl.frames.parsing import FrameReader, Roleset
 from spansrl.frames.registering import read_frame_files
@@ -25,6 +27,7 @@ from spansrl.progress import Progress, no_progress
 from spansrl.structures import Argument, Proposition, Sentence, Span
 
 SPLIT = "train"
+_LEMMATIZER = Lemmatizer()
 
 # As treebanks of the web write them.
 _WRITTEN = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"} | {
@@ -85,7 +88,9 @@ def build_examples(
     Those that share eight words in a row with one of the sentences `unlike`, or all of theirs, are left out:
     what a model is to be tested with must not be learnt.
     """
-    frames = read_frame_files(source, progress=progress)
+    frames = read_frame_files(source, "--frames", progress=progress)
+    if not frames.files:
+        raise DataError(f"{frames.shown}: no frame files; expected PropBank's frames, with frames/NAME.xml")
     audit = Audit("examples", [SPLIT])
     audit.sources["frames"] = {"commit": frames.commit, "files": len(frames.files), "sha256": frames.digest}
     known = {run for sent in unlike for run in _runs(sent.tokens)}
@@ -161,7 +166,7 @@ def _span(first: str, last: str, size: int) -> Span:
 
 
 def _check_apart(spans: list[Span], places: list[int]) -> None:
-    if any(before.end > after.start for before, after in zip(spans, spans[1:], strict=False)):
+    if any(before.end > after.start for before, after in pairwise(spans)):
         raise UnfitError("arguments overlap")
     if any(start <= place < end for start, end in spans for place in places):
         raise UnfitError("an argument covers the predicate")
@@ -186,9 +191,6 @@ def _type(word: str, roleset: Roleset) -> str | None:
         and alias.partition("_")[0] in (word.lower(), _LEMMATIZER.lemma(word, PARTS_OF_SPEECH[tag]))
     }
     return found.pop() if len(found) == 1 else None
-
-
-_LEMMATIZER = Lemmatizer()
 
 
 def _runs(tokens: tuple[str, ...]) -> set[tuple[str, ...]]:

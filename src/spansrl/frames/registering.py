@@ -56,7 +56,7 @@ def read_frames(source: str | None = None, *, progress: Progress = no_progress) 
 
     Where there are files ``frames/NAME.xml``, all others are left alone. Broken files are told, not fatal.
     """
-    found = read_frame_files(source, progress=progress)
+    found = read_frame_files(source, "spansrl frames PATH", progress=progress)
     shown, files = found.shown, found.files
     rolesets: list[Roleset] = []
     errors: list[FormatError] = []
@@ -73,10 +73,13 @@ def read_frames(source: str | None = None, *, progress: Progress = no_progress) 
     return Read(index, Registration(origin, found.commit, len(files), len(errors), len(index)), tuple(errors))
 
 
-def read_frame_files(source: str | None = None, *, progress: Progress = no_progress) -> FrameFiles:
-    """The files of a directory, an archive or a URL; None stands for the pinned commit."""
+def read_frame_files(source: str | None, instead: str, *, progress: Progress = no_progress) -> FrameFiles:
+    """The files of a directory, an archive or a URL; None stands for the pinned commit.
+
+    `instead` is how a user gives their own copy, for messages.
+    """
     shown = source or FRAMES.url
-    files = _files(shown, progress)
+    files = _files(shown, instead, progress)
     digest = fingerprint(files)
     if source is None and digest != FRAMES.sha256:
         raise DataError(
@@ -86,8 +89,8 @@ def read_frame_files(source: str | None = None, *, progress: Progress = no_progr
     return FrameFiles(shown, files, digest, FRAMES.commit if digest == FRAMES.sha256 else None)
 
 
-def _files(shown: str, progress: Progress) -> dict[str, bytes]:
-    with fetched(shown, "frames", progress, instead="spansrl frames PATH") as path:
+def _files(shown: str, instead: str, progress: Progress) -> dict[str, bytes]:
+    with fetched(shown, "frames", progress, instead=instead) as path:
         members = read_members(
             path, shown, lambda name: name.endswith(".xml"), alone=True, largest=_LARGEST_FILE
         )
