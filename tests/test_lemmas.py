@@ -198,4 +198,5 @@ def test_the_type_of_a_predicate_is_the_given_one_or_follows_from_sense_and_tag(
     assert [predicate_type(sent, make_prop(k)) for k in range(4)] == ["verb", "noun", "adjective", None]
     assert predicate_type(sent, make_prop(0, sense="be.03")) == "auxiliary"
     assert predicate_type(sent, make_prop(0, type="noun")) == "noun"
+    assert predicate_type(sent, make_prop(0, type="copula")) == "verb"  # a file's own types say nothing
     assert predicate_type(Sentence(("a",)), make_prop(0)) is None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from cases import make_inputs
+from cases import GOLD, make_inputs
 
-from spansrl.analysis import Settings
+from builders import make_sentence
+from spansrl.analysis import Inputs, Settings, make_system
 from spansrl.analysis.confusion import confusion
 from spansrl.analysis.examples import examples
 from spansrl.analysis.repairs import errors
@@ -29,6 +30,21 @@ def test_every_wrong_proposition_is_tagged_with_its_errors_by_system():
         ),
         ("start · third", ("span: add arguments",)),
     ]
+
+
+def test_an_error_that_no_table_names_has_an_example_too():
+    gold = [make_sentence("a b c d e", (0, ("A1", 2, 5)))]
+    system = make_system("span", gold, [make_sentence("a b c d e", (0, ("A2", 3, 5)))])
+    (part,) = examples(Inputs(gold, [system])).parts
+    assert [item.tags for item in part.items] == [("span: more than one repair",)]
+
+
+def test_the_note_does_not_call_right_what_was_not_asked_for():
+    def note(inputs):
+        return examples(inputs).parts[0].note
+
+    assert note(make_inputs(settings=Settings(examples=0))) == "No examples were asked for (--examples 0)."
+    assert note(Inputs(GOLD, [make_system("gold", GOLD, GOLD)])) == "No errors."
 
 
 def test_an_example_has_a_row_for_gold_and_for_each_system():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from cases import CRF, GOLD, SPAN, TRAIN, make_inputs, table
@@ -52,6 +53,14 @@ def test_boundaries_and_label_accuracy_by_hand():
     span, crf = table(section, "label-accuracy")
     assert (span["right boundaries"], span["wrong labels"], span["accuracy %"]) == (5, 1, pytest.approx(80))
     assert (crf["right boundaries"], crf["wrong labels"], crf["accuracy %"]) == (5, 2, pytest.approx(60))
+
+
+def test_one_system_alone_is_compared_with_nothing():
+    inputs = make_inputs()
+    section = boundaries(replace(inputs, systems=inputs.systems[:1]))
+    heads = [column.name for table in section.tables for column in table.columns]
+    assert not [head for head in heads if "−" in head]
+    assert [len(table(section, name)) for name in ("boundaries", "label-accuracy")] == [1, 1]
 
 
 def test_labels_come_by_frequency_with_the_overall_score_last():

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import make_sentence
-from spansrl.analysis import Settings, build_sections
+from spansrl.analysis import Inputs, Settings, build_sections, make_system
 from spansrl.analysis.decoders import compare_decoders, decoders, overlaps, repeats_core
 from spansrl.analysis.embeddings import cosines, embeddings, kind_of, project
 from spansrl.analysis.neighbours import neighbours, predicted_arguments
@@ -117,6 +117,35 @@ def test_spans_asked_for_come_first_whether_right_or_wrong():
     settings = Settings(neighbours=1, spans=("TODAY",))
     section = neighbours(with_vectors(make_inputs(train=TRAINING, settings=settings)))
     assert [row["span"] for row in table(section, "neighbours")] == ["today", "across the border"]
+
+
+def test_a_long_span_is_found_by_all_of_its_words_and_one_that_is_not_predicted_is_told():
+    words = " ".join(f"word{k}" for k in range(30))
+    gold = [make_sentence(f"Go {words}", (0, ("A1", 1, 31)))]
+    settings = Settings(neighbours=1, spans=(words.upper().replace(" ", "  "), "no such"))
+    inputs = Inputs(gold, [make_system("span", gold, gold)], train=TRAINING, settings=settings)
+    section = neighbours(with_vectors(inputs))
+    (row,) = table(section, "neighbours")
+    assert row["span"].startswith("word0 word1")
+    assert len(row["span"]) < len(words)
+    assert section.tables[-1].note.endswith("Not predicted anywhere: no such.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "train", "lack"),
+    [
+        ((1,), TRAINING, "span predicts no arguments of gold's predicates."),
+        ((0, ("A1", 1, 2)), TRAINING, "span predicts no arguments of gold's predicates."),
+        ((1, ("A0", 0, 1)), TRAIN, "2 arguments in the training data, fewer than 3 neighbours; pass all of"),
+    ],
+)
+def test_neighbours_are_left_out_where_there_is_nothing_to_search(answer, train, lack):
+    words = " ".join(GOLD[0].tokens)
+    system = make_system("span", GOLD[:1], [make_sentence(words, answer)])
+    inputs = Inputs(GOLD[:1], [system], train=train, model=FakeModel(), settings=Settings(neighbours=3))
+    section = neighbours(inputs)
+    assert section.left_out.startswith(f"Left out: {lack}")
+    assert section.parts == ()
 
 
 def test_predictions_for_other_predicates_are_no_queries_but_keep_their_places():

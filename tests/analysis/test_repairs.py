@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spansrl.analysis.repairs import (
+    BEYOND,
     REPAIRS,
     add_arguments,
     drop_arguments,
@@ -78,6 +79,12 @@ def test_kinds_are_told_in_the_order_of_the_repairs():
         "add arguments",
     ]
     assert kinds_needed(gold, gold) == []
+
+
+def test_an_error_that_no_repair_mends_is_told_as_well():
+    gold = spans(("A1", 2, 5), ("AM-TMP", 6, 7))
+    assert kinds_needed(gold, spans(("A2", 3, 5), ("AM-TMP", 6, 7))) == [BEYOND]
+    assert kinds_needed(gold, spans(("A2", 3, 5))) == ["add arguments", BEYOND]
 
 
 PLACES = st.lists(

@@ -45,6 +45,12 @@ def test_tokens_have_the_class_of_their_predicates_type_or_none():
     ]
 
 
+def test_a_type_that_no_class_stands_for_is_read_from_the_part_of_speech():
+    sent = tagged("It/PRP/it is/VBZ/be here/RB/here", make_prop(1, sense="be.02", type="copula"))
+    gold = TaskLabels.of([sent], learn_lexicon([sent]), [Sentence(sent.tokens, sent.props)])
+    assert gold.types.padded(np.arange(2)).tolist() == [[0, 1, 0], [IGNORED] * 3]
+
+
 def test_a_partial_sentence_says_nothing_about_tokens_without_a_proposition():
     partial = [
         Sentence(("He", "called", "it", "keeping"), (make_prop(1, sense="call.02", type="verb"),)),

@@ -42,36 +42,30 @@ def right_boundaries(score: Score) -> Mapping[tuple[str, str], int]:
 
 
 def _boundaries(inputs: Inputs) -> Table:
-    first = inputs.systems[0].score.unlabelled.f1
-    rows = []
-    for place, system in enumerate(inputs.systems):
-        counts = system.score.unlabelled
-        rows.append(
-            (system.name, counts.precision, counts.recall, counts.f1, first - counts.f1 if place else None)
-        )
+    found = [system.score.unlabelled for system in inputs.systems]
+    gaps = _gaps([counts.f1 for counts in found])
     return Table(
         "boundaries",
         "Boundaries only (Table 4 of the paper)",
-        (*columns("system", "precision", "recall", "F1"), Column(_to_first(inputs), "+.2f")),
-        tuple(rows),
+        (*columns("system", "precision", "recall", "F1"), *_gap_column(inputs)),
+        tuple(
+            (system.name, counts.precision, counts.recall, counts.f1, *gap)
+            for system, counts, gap in zip(inputs.systems, found, gaps, strict=True)
+        ),
     )
 
 
 def _accuracies(inputs: Inputs) -> Table:
-    first = inputs.systems[0].score.label_accuracy
+    accuracies = [system.score.label_accuracy for system in inputs.systems]
     rows = []
-    for place, system in enumerate(inputs.systems):
-        accuracy = system.score.label_accuracy
+    for system, accuracy, gap in zip(inputs.systems, accuracies, _gaps(accuracies), strict=True):
         right = system.score.unlabelled.correct
         wrong = sum(n for (gold, found), n in right_boundaries(system.score).items() if gold != found)
-        rows.append((system.name, right, wrong, accuracy, first - accuracy if place else None))
+        rows.append((system.name, right, wrong, accuracy, *gap))
     return Table(
         "label-accuracy",
         "Labels on right boundaries (Table 5 of the paper)",
-        (
-            *columns("system", "right boundaries", "wrong labels", "accuracy %"),
-            Column(_to_first(inputs), "+.2f"),
-        ),
+        (*columns("system", "right boundaries", "wrong labels", "accuracy %"), *_gap_column(inputs)),
         tuple(rows),
     )
 
@@ -105,5 +99,14 @@ def _gold_totals(pairs: Mapping[tuple[str, str], int]) -> dict[str, int]:
     return totals
 
 
-def _to_first(inputs: Inputs) -> str:
-    return f"{inputs.systems[0].name} − it"
+def _gap_column(inputs: Inputs) -> tuple[Column, ...]:
+    """A head for the `_gaps`, where there are systems to compare."""
+    first, *others = inputs.systems
+    return (Column(f"{first.name} − it", "+.2f"),) if others else ()
+
+
+def _gaps(figures: Sequence[float]) -> list[tuple[Cell, ...]]:
+    """The cell under `_gap_column` in each system's row: how far the first one's figure is above its own."""
+    if len(figures) == 1:
+        return [()]
+    return [(None,), *((gap,) for gap in differences(figures))]

@@ -31,8 +31,13 @@ def examples(inputs: Inputs) -> Section:
         "Search for words and labels, or for a kind of error; cells of the matrices and rows of the tables "
         "lead here as well."
     )
-    note = f"The first {limit} of each kind of error, in the order of the corpus." if items else "No errors."
-    return Section(NAME, TITLE, intro, (Examples(tuple(items), note),))
+    return Section(NAME, TITLE, intro, (Examples(tuple(items), _note(limit, len(items))),))
+
+
+def _note(limit: int, found: int) -> str:
+    if not limit:
+        return "No examples were asked for (--examples 0)."
+    return f"The first {limit} of each kind of error, in the order of the corpus." if found else "No errors."
 
 
 def _wrong(inputs: Inputs) -> Iterator[Example]:

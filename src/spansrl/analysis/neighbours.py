@@ -18,6 +18,7 @@ from spansrl.analysis.drawing import grouped_bars
 from spansrl.analysis.inputs import Inputs, predicate_name, span_text
 from spansrl.analysis.search import Nearest, nearest
 from spansrl.analysis.tables import Cell, Column, Picture, Section, Table, columns
+from spansrl.checks import counted
 from spansrl.evaluation.counts import percent
 from spansrl.structures import Argument, Proposition, Sentence
 
@@ -42,7 +43,7 @@ class Query:
     @property
     def text(self) -> str:
         """The span's words."""
-        return span_text(self.sent, *self.arg.span)
+        return " ".join(self.sent.tokens[self.arg.start : self.arg.end])
 
 
 def neighbours(inputs: Inputs) -> Section:
@@ -52,6 +53,8 @@ def neighbours(inputs: Inputs) -> Section:
     system = inputs.systems[0]
     queries = predicted_arguments(inputs.gold, system.sentences)
     keys = [(sent, prop, arg) for sent in inputs.train for prop in sent.props for arg in prop.args]
+    if lack := _lack(inputs, len(queries), len(keys)):
+        return Section(NAME, TITLE, left_out=f"Left out: {lack}.")
     vectors = np.concatenate(list(inputs.model.argument_vectors(system.sentences, inputs.progress)))
     found = nearest(
         vectors[[place for place, _ in queries]],
@@ -76,6 +79,16 @@ def neighbours(inputs: Inputs) -> Section:
 
 
 _Keys = Sequence[tuple[Sentence, Proposition, Argument]]
+
+
+def _lack(inputs: Inputs, n_queries: int, n_keys: int) -> str:
+    """Why there is nothing to search for, or too little to search in; nothing if all is well."""
+    if not n_queries:
+        return f"{inputs.systems[0].name} predicts no arguments of gold's predicates"
+    if n_keys < inputs.settings.neighbours:
+        few = f"{counted(n_keys, 'argument')} in the training data"
+        return f"{few}, fewer than {inputs.settings.neighbours} neighbours; pass all of it by --train"
+    return ""
 
 
 def predicted_arguments(gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> list[tuple[int, Query]]:
@@ -175,7 +188,7 @@ def _listing(inputs: Inputs, queries: Sequence[Query], keys: _Keys, found: Neare
     for place in _chosen(inputs, queries):
         query = queries[place]
         head = (
-            query.text,
+            span_text(query.sent, *query.arg.span),
             predicate_name(query.sent, query.prop),
             query.gold or "no argument",
             query.arg.role,
@@ -196,7 +209,8 @@ def _listing(inputs: Inputs, queries: Sequence[Query], keys: _Keys, found: Neare
             Column(near, ".4f"),
         ),
         tuple(rows),
-        note="Spans asked for with --span come first, then one of each labelling error, the frequent first.",
+        note="Spans asked for with --span come first, then one of each labelling error, the frequent first."
+        + _not_predicted(inputs, queries),
         shown=_SHOWN * inputs.settings.neighbours,
         grouped=4,
     )
@@ -204,8 +218,8 @@ def _listing(inputs: Inputs, queries: Sequence[Query], keys: _Keys, found: Neare
 
 def _chosen(inputs: Inputs, queries: Sequence[Query]) -> Iterator[int]:
     """Spans asked for by their text, then the misclassified, a round of all kinds of errors at a time."""
-    wanted = {text.lower() for text in inputs.settings.spans}
-    asked = [place for place, query in enumerate(queries) if query.text.lower() in wanted]
+    wanted = {_plain(text) for text in inputs.settings.spans}
+    asked = dict.fromkeys(place for place, query in enumerate(queries) if _plain(query.text) in wanted)
     yield from asked
     kinds: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for place, query in enumerate(queries):
@@ -214,3 +228,14 @@ def _chosen(inputs: Inputs, queries: Sequence[Query]) -> Iterator[int]:
     frequent = sorted(kinds, key=lambda kind: (-len(kinds[kind]), kind))
     for turn in range(max(map(len, kinds.values()), default=0)):
         yield from (kinds[kind][turn] for kind in frequent if turn < len(kinds[kind]))
+
+
+def _not_predicted(inputs: Inputs, queries: Sequence[Query]) -> str:
+    """Which of the spans that were asked for are nowhere to be found, if any."""
+    found = {_plain(query.text) for query in queries} if inputs.settings.spans else set()
+    missing = [text for text in inputs.settings.spans if _plain(text) not in found]
+    return f" Not predicted anywhere: {', '.join(missing)}." if missing else ""
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split())

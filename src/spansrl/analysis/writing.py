@@ -36,7 +36,8 @@ def report_markdown(title: str, facts: Mapping[str, str], sections: Sequence[Sec
         blocks += [f"## {section.title}", visible(section.left_out or section.intro)]
         for table in section.tables:
             shown = table_markdown(table) if table.shown != 0 else ""
-            blocks += [f"### {visible(table.title)}", shown.rstrip("\n"), table.note, hidden_rows(table)]
+            notes = (visible(table.note), hidden_rows(table))
+            blocks += [f"### {visible(table.title)}", shown.rstrip("\n"), *notes]
         blocks += [
             f"![{visible(picture.title)}](pictures/{picture.name}.svg)" for picture in section.pictures
         ]

@@ -14,7 +14,7 @@ from typing import Any
 
 from spansrl.errors import ModelError
 from spansrl.lemmas.inflection import AUXILIARIES, infinitive, positive, singular
-from spansrl.structures import Proposition, Sentence
+from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 
 AUXILIARY_SENSES = frozenset({"be.03", "have.01", "do.01"})
 
@@ -85,8 +85,11 @@ def plain_form(word: str) -> str:
 
 
 def predicate_type(sent: Sentence, prop: Proposition) -> str | None:
-    """What a proposition says that its predicate is, or what its sense and its part of speech make of it."""
-    if prop.type is not None:
+    """What a proposition says that its predicate is, or what its sense and its part of speech make of it.
+
+    One of PREDICATE_TYPES or None: a file may have types of its own, which say nothing here.
+    """
+    if prop.type in PREDICATE_TYPES:
         return prop.type
     if prop.sense in AUXILIARY_SENSES:
         return "auxiliary"
