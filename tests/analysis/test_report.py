@@ -87,12 +87,15 @@ def shown(browser):
     return [example.find_element("css selector", "h4").text for example in examples if example.is_displayed()]
 
 
-def test_examples_are_found_by_words_and_by_the_cells_of_the_matrix(report, browser):
+def test_examples_are_found_by_words_by_labels_and_by_the_cells_of_the_matrix(report, browser):
     folder, _, _ = report
     browser.get((folder / "report.html").as_uri())
     assert len(shown(browser)) == 3
     box = browser.find_element("id", "search")
     box.send_keys("BORDER today")
+    assert shown(browser) == ["move · second"]
+    box.clear()
+    box.send_keys("am-tmp")
     assert shown(browser) == ["move · second"]
     browser.find_element("id", "all").click()
     assert len(shown(browser)) == 3

@@ -105,7 +105,8 @@ def _example(example: Example) -> str:
     tags = "".join(
         f'<button type="button" class="tag"{_find(tag)}>{_shown(tag)}</button>' for tag in example.tags
     )
-    words = " ".join([example.title, *example.tags, *example.sentence.tokens]).lower()
+    roles = dict.fromkeys(arg.role for prop in example.sentence.props for arg in prop.args)
+    words = " ".join([example.title, *example.tags, *roles, *example.sentence.tokens]).lower()
     return (
         f'<article class="example" data-text="{_shown(words)}"><h4>{_shown(example.title)}</h4>'
         f"<p>{tags}</p>{sentence_html(example.sentence)}</article>"
