@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import signal
 import socket
@@ -23,7 +24,7 @@ from spansrl.errors import ConfigError, MissingExtraError
 from spansrl.server.gate import Gate
 from spansrl.server.limits import Limits
 from spansrl.server.metrics import Metrics
-from spansrl.server.running import _allowed
+from spansrl.server.running import _allowed, _listening
 
 # The program with a pipeline that takes a moment for each text.
 PROGRAM = f"""
@@ -171,10 +172,29 @@ def test_a_port_that_is_taken_is_one_line_and_exit_code_1():
     assert done.stderr == f"spansrl: error: {expected}\n"
 
 
+@pytest.mark.parametrize(
+    ("host", "reason"),
+    [
+        ("", "the host is empty; give an address: 127.0.0.1, or 0.0.0.0 for all networks"),
+        ("no host", "cannot listen on no host, port 0: Name or service not known; try another"),
+        ("a..b", "cannot listen on a..b, port 0: "),
+    ],
+)
+def test_a_host_that_is_none_is_refused_with_a_reason(host, reason):
+    with pytest.raises(ConfigError, match=f"^{re.escape(reason)}"):
+        _listening(host, 0)
+
+
+@pytest.mark.parametrize("seconds", [math.nan, math.inf])
+def test_a_limit_without_end_is_refused(seconds):
+    with pytest.raises(ConfigError, match=f"the limit seconds is {seconds}; give a finite number above 0"):
+        Limits(seconds=seconds)
+
+
 def test_a_limit_that_is_none_is_refused():
     done = subprocess.run(command("--max-items", 0), capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode == 2
-    with pytest.raises(ConfigError, match="the limit seconds is 0; give a number above 0"):
+    with pytest.raises(ConfigError, match="the limit seconds is 0; give a finite number above 0"):
         Limits(seconds=0)
 
 
@@ -201,6 +221,9 @@ def test_every_limit_is_an_option():
         ("0.0.0.0", (), "anything.example", True),
         ("0.0.0.0", ("srl.example.org",), "anything.example", False),
         ("0.0.0.0", ("SRL.example.org",), "srl.example.org", True),
+        ("0.0.0.0", ("srl.example.org:8000",), "srl.example.org:8000", True),
+        ("fd00::5", ("srl.example.org",), "[fd00::5]:8000", True),
+        ("0.0.0.0", ("[fd00::5]:8000",), "[fd00::5]", True),
     ],
 )
 def test_only_names_that_belong_to_the_server_are_answered(host, names, header, allowed):

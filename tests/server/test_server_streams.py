@@ -42,6 +42,10 @@ class Reader:
                 return json.loads(found)
             assert found, "the answer ended"
 
+    def at_end(self) -> bool:
+        """Whether only the last chunk follows, which is empty."""
+        return self.file.readline() == b"\r\n" and self.file.readline() == b"0\r\n"
+
 
 def test_every_line_is_answered_in_order(client):
     answer = client.stream(*({"text": f"Line {k} ended.", "id": str(k)} for k in range(500)))
@@ -71,6 +75,11 @@ def test_options_stand_in_the_address(client, pipeline):
     (line,) = client.stream({"text": "It rained."}, query="?predicate_types=noun,verb&html=true").lines
     assert pipeline.predicates == [("noun", "verb")]
     assert len(line["html"]) == 1
+
+
+def test_types_may_stand_in_an_option_each(client, pipeline):
+    client.stream({"text": "It rained."}, query="?predicate_types=noun&predicate_types=verb,adjective")
+    assert pipeline.predicates == [("noun", "verb", "adjective")]
 
 
 def test_answers_come_before_the_input_has_ended(client):
@@ -104,6 +113,13 @@ def test_a_line_beyond_the_limit_ends_the_stream_after_what_came_before(serve):
         assert first["text"] == "a"
         assert (last["line"], last["error"]["code"]) == (2, "too_large")
         assert last["error"]["message"] == ("a line of more than 200 bytes; cut it up, and go on from there")
+
+
+def test_blank_lines_count_when_a_line_beyond_the_limit_is_named(serve):
+    with serve(body_bytes=200) as client:
+        body = b'{"text": "a"}\n\n\n' + b"b" * 300
+        _, last = client.post("/v1/label/stream", body, "application/x-ndjson").lines
+        assert (last["line"], last["error"]["code"]) == (4, "too_large")
 
 
 def test_a_stream_longer_than_the_limit_of_a_body_is_fine(serve):
@@ -151,6 +167,43 @@ def test_when_the_server_ends_a_stream_is_told_where_to_go_on(client):
         connection.sendall(chunk({"text": "c"}))  # wakes the server's loop, as a signal would
         last = reader.line()
         assert (last["line"], last["error"]["code"]) == (3, "shutting_down")
+
+
+def finish(client) -> None:
+    """The beginning of the server's end; other requests see to it that its loop hears of it."""
+    client.get("/healthz")
+    client.service.finish()
+    client.get("/healthz")
+
+
+@pytest.mark.parametrize("goes_on", [chunk({"text": "d"}), chunk({"text": "d"}) + END])
+def test_when_the_server_ends_no_line_is_answered_behind_one_that_is_not(client, pipeline, goes_on):
+    with client.open() as connection:
+        pipeline.may_go.clear()
+        connection.sendall(head() + chunk({"text": "a"}))
+        wait_until(lambda: pipeline.calls)
+        connection.sendall(chunk({"text": "b"}, {"text": "c"}))
+        finish(client)
+        connection.sendall(goes_on)
+        client.get("/healthz")  # by when the server has read the line before it
+        pipeline.may_go.set()
+        reader = Reader(connection)
+        assert reader.line()["text"] == "a"
+        last = reader.line()
+        assert (last["line"], last["error"]["code"]) == (2, "shutting_down")
+        assert reader.at_end()
+
+
+def test_when_the_server_ends_a_stream_that_lacks_no_answer_is_told_nothing(client, pipeline):
+    with client.open() as connection:
+        pipeline.may_go.clear()
+        connection.sendall(head() + chunk({"text": "a"}) + END)
+        wait_until(lambda: pipeline.calls)
+        finish(client)
+        pipeline.may_go.set()
+        reader = Reader(connection)
+        assert reader.line()["text"] == "a"
+        assert reader.at_end()
 
 
 @pytest.mark.parametrize("when", ["while its lines wait", "while it sends"])

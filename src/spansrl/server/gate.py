@@ -78,14 +78,14 @@ class Gate:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         host = Headers(scope=scope).get("host", "")
-        if ANY_HOST in self.hosts or _name(host) in self.hosts:
+        if ANY_HOST in self.hosts or host_name(host) in self.hosts:
             await self.app(scope, receive, send)
         else:
             message = f"this server is not known as {host!r}; start it with --allow-host to let that name in"
             await RefusedError(421, "unknown_host", message).to_response()(scope, receive, send)
 
 
-def _name(host: str) -> str:
+def host_name(host: str) -> str:
     """A Host header without its port."""
     name = host if host.endswith("]") else host.rpartition(":")[0] or host
     return name.lower()

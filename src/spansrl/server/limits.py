@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 from spansrl.errors import ConfigError
@@ -24,5 +25,5 @@ class Limits:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            if (value := getattr(self, field.name)) <= 0:
-                raise ConfigError(f"the limit {field.name} is {value}; give a number above 0")
+            if not 0 < (value := getattr(self, field.name)) < math.inf:
+                raise ConfigError(f"the limit {field.name} is {value}; give a finite number above 0")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic.config import JsonDict
 from pydantic_core import ErrorDetails, PydanticCustomError
+from starlette.datastructures import QueryParams
 
 from spansrl.server.limits import Limits
 from spansrl.server.problems import RefusedError
@@ -132,11 +133,11 @@ class StreamOptions(_Message):
     html: Html = False
 
     @classmethod
-    def from_query(cls, query: Mapping[str, str]) -> StreamOptions:
-        """The options; types are separated by commas."""
+    def from_query(cls, query: QueryParams) -> StreamOptions:
+        """The options; types are separated by commas, or stand in an option each."""
         found: dict[str, object] = dict(query)
         if "predicate_types" in query:
-            found["predicate_types"] = query["predicate_types"].split(",")
+            found["predicate_types"] = ",".join(query.getlist("predicate_types")).split(",")
         if "html" in query:
             found["html"] = {"true": True, "false": False}.get(query["html"], query["html"])
         with _refusing("the address"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import signal
 import socket
 from collections.abc import Callable, Collection
@@ -14,7 +13,7 @@ import uvicorn
 from spansrl.errors import ConfigError
 from spansrl.server.app import create_app
 from spansrl.server.connections import watched_protocol
-from spansrl.server.gate import ANY_HOST, LOOPBACK
+from spansrl.server.gate import ANY_HOST, LOOPBACK, host_name
 from spansrl.server.labelling import LabelsText
 from spansrl.server.limits import Limits
 from spansrl.server.service import Service
@@ -98,12 +97,15 @@ def _noting(load: Callable[[], LabelsText], failures: list[Exception]) -> Callab
 
 
 def _listening(host: str, port: int) -> socket.socket:
+    if not host:  # which Python would take for all networks
+        raise ConfigError("the host is empty; give an address: 127.0.0.1, or 0.0.0.0 for all networks")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
+        host.encode("idna")  # as Python would do too late, with a socket that it does not close
         return socket.create_server((host, port), family=family, backlog=2048)
-    except OSError as error:
-        # Python adds the address once more to the words of the system, but not to those for unknown names.
-        reason = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
+    except (OSError, UnicodeError) as error:
+        # Python adds the address once more to the words of the system.
+        reason = str(getattr(error, "strerror", None) or error).partition(" (while attempting")[0]
         message = f"cannot listen on {host}, port {port}: {reason}; try another --port or --host"
         raise ConfigError(message) from error
 
@@ -117,4 +119,9 @@ def _allowed(host: str, hosts: Collection[str]) -> tuple[str, ...]:
     on_loopback = host in ("localhost", "::1") or host.startswith("127.")
     if not hosts and not on_loopback:
         return (ANY_HOST,)
-    return (*LOOPBACK, host, *(name.lower() for name in hosts))
+    return (*LOOPBACK, *map(_as_in_header, (host, *hosts)))
+
+
+def _as_in_header(name: str) -> str:
+    """A host as the gate finds it in requests: without a port, IPv6 addresses in brackets."""
+    return f"[{name.lower()}]" if name.count(":") > 1 and not name.startswith("[") else host_name(name)

@@ -38,30 +38,41 @@ class Inbox:
         self._limit = limit
         self._size = 0
         self._lines: deque[Line] = deque()
+        self._last = 0  # the number of the line that came last
         self._changed = asyncio.Condition()
-        self.ended = False
-        self.problem: RefusedError | None = None  # why the lines ended early
+        self._ended = False
+        self.problem: tuple[int, RefusedError] | None = None  # which line ended them early, and why
 
     async def put(self, line: Line) -> None:
-        """Add a line when there is room."""
+        """Add a line when there is room; after the end it is dropped, or lines before it would be missing."""
         async with self._changed:
-            await self._changed.wait_for(lambda: self._size < self._limit)
-            self._lines.append(line)
-            self._size += len(line.content)
-            self._changed.notify_all()
+            await self._changed.wait_for(lambda: self._ended or self._size < self._limit)
+            if not self._ended:
+                self._lines.append(line)
+                self._last = line.number
+                self._size += len(line.content)
+                self._changed.notify_all()
 
-    async def end(self, problem: RefusedError | None = None, *, at_once: bool = False) -> None:
-        """No line follows; `at_once` drops those that are still here."""
+    async def end(self, problem: tuple[int, RefusedError] | None = None) -> None:
+        """No line follows those that are here."""
         async with self._changed:
-            self.ended, self.problem = True, problem
-            if at_once:
-                self._lines.clear()
+            if not self._ended:
+                self._ended, self.problem = True, problem
+                self._changed.notify_all()
+
+    async def stop(self, problem: RefusedError) -> None:
+        """Drop the lines that are here and all that follow, if there are any."""
+        async with self._changed:
+            if self._lines or not self._ended:
+                self.problem = (self._lines[0].number if self._lines else self._last + 1), problem
+            self._lines.clear()
+            self._ended = True
             self._changed.notify_all()
 
     async def take(self) -> list[Line]:
         """The lines that are here, as many as make a batch; at least one, or none after the end."""
         async with self._changed:
-            await self._changed.wait_for(lambda: self._lines or self.ended)
+            await self._changed.wait_for(lambda: self._lines or self._ended)
             taken: list[Line] = []
             room = BATCH_CHARS
             while self._lines and room > 0:
@@ -106,7 +117,7 @@ class LabelStream:
         except ClientGoneError:
             raise
         except RefusedError as problem:
-            await inbox.end(problem)
+            await inbox.end((number + 1, problem))
         else:
             await inbox.end()
             await client_left(request)
@@ -114,17 +125,13 @@ class LabelStream:
     async def _stop(self, inbox: Inbox) -> None:
         await self._service.finishing.wait()
         message = "the server is shutting down; send this line and those after it again"
-        await inbox.end(RefusedError(503, "shutting_down", message), at_once=True)
+        await inbox.stop(RefusedError(503, "shutting_down", message))
 
     async def _write(self, inbox: Inbox, send: Send) -> None:
-        number = 0
         while lines := await inbox.take():
-            answers = await self._answers(lines)
-            await send({"type": "http.response.body", "body": b"\n".join(answers) + b"\n", "more_body": True})
-            number = lines[-1].number
+            await _send_lines(send, await self._answers(lines))
         if inbox.problem is not None:
-            answer = _error_line(number + 1, inbox.problem) + b"\n"
-            await send({"type": "http.response.body", "body": answer, "more_body": True})
+            await _send_lines(send, [_error_line(*inbox.problem)])
 
     async def _answers(self, lines: Sequence[Line]) -> list[bytes]:
         """One answer a line: its result, or what is wrong with it."""
@@ -151,6 +158,10 @@ class LabelStream:
             alone = [await self._label({number: job}) for number, job in jobs.items()]
             return {number: answer for one in alone for number, answer in one.items()}
         return dict(zip(jobs, results, strict=True))
+
+
+async def _send_lines(send: Send, lines: Sequence[bytes]) -> None:
+    await send({"type": "http.response.body", "body": b"\n".join(lines) + b"\n", "more_body": True})
 
 
 def _error_line(number: int, problem: RefusedError) -> bytes:
