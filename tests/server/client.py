@@ -62,8 +62,10 @@ class Client:
         return self.post("/v1/label/stream" + query, body, "application/x-ndjson")
 
     def open(self) -> socket.socket:
-        """A connection to send any bytes over."""
-        return socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        """A connection to send any bytes over, each piece at once."""
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
 
 
 def read_all(connection: socket.socket) -> bytes:
