@@ -169,6 +169,25 @@ def test_a_doc_that_the_component_has_not_seen_has_no_propositions():
     assert (doc._.srl, doc[0:3]._.srl) == ((), ())
 
 
+def merged(doc: Doc) -> Doc:
+    with doc.retokenize() as changes:
+        changes.merge(doc[3:5])
+    return doc
+
+
+@pytest.mark.parametrize(
+    "change",
+    [merged, lambda doc: list(doc.sents)[-2].as_doc(copy_user_data=True)],
+    ids=["merged tokens", "a part of the Doc"],
+)
+def test_a_doc_whose_tokens_are_no_longer_those_that_were_labelled_gives_no_wrong_answer(fake, change):
+    doc = change(english()(TEXT))
+    with pytest.raises(DataError, match="not those that were labelled; merge and split tokens before"):
+        doc._.srl  # noqa: B018
+    with pytest.raises(DataError, match="not those that were labelled"):
+        document_of(doc)
+
+
 def test_docs_in_a_pipe_are_labelled_together_and_as_they_are_alone(fake):
     nlp = english()
     texts = [f"{TEXT} Number {number} jumped." for number in range(5)] + [""]

@@ -37,8 +37,8 @@ try:
 except ImportError as error:
     raise MissingExtraError("the spaCy component", "spacy") from error
 
-# Key of what a Doc keeps: for each sentence its range of tokens, and its propositions as JSON (a string,
-# because a DocBin would give tuples back for lists).
+# Key of what a Doc keeps: for each sentence its range of tokens, the characters that these had, and its
+# propositions as JSON (a string, because a DocBin would give tuples back for lists).
 USER_DATA = "spansrl"
 SETTINGS_FILE = "settings.json"
 
@@ -123,7 +123,13 @@ class SpansrlComponent(Pipe):
         labelled = self.pipeline.label(sentences, predicates=self.settings.predicates)
         for doc, own in zip(docs, parts, strict=True):
             doc.user_data[USER_DATA] = [
-                {"start": part.start, "end": part.end, "props": json.dumps(sent.to_dict()["props"])}
+                {
+                    "start": part.start,
+                    "end": part.end,
+                    "start_char": part.start_char,
+                    "end_char": part.end_char,
+                    "props": json.dumps(sent.to_dict()["props"]),
+                }
                 for part, sent in zip(own, islice(labelled, len(own)), strict=True)
             ]
             doc.spans[self.settings.spans_key] = SpanGroup(doc, spans=list(_labelled_spans(doc)))
@@ -208,14 +214,25 @@ def _sentences(doc: Doc) -> list[spacy.tokens.Span]:
     return [sent for sent in doc.sents if not all(token.is_space for token in sent)]
 
 
+def _stored_span(doc: Doc, item: dict[str, Any]) -> spacy.tokens.Span:
+    """The sentence that was labelled; raises DataError where its tokens are no longer at their places."""
+    span = doc[item["start"] : item["end"]]
+    if (span.start_char, span.end_char) != (item["start_char"], item["end_char"]):
+        raise DataError(
+            f"spansrl: the tokens of the Doc {doc.text[:40]!r} are not those that were labelled; "
+            "merge and split tokens before spansrl, and label parts of a Doc anew"
+        )
+    return span
+
+
 def _stored_sentence(doc: Doc, item: dict[str, Any]) -> Sentence:
-    sent = sentence_of(doc[item["start"] : item["end"]])
+    sent = sentence_of(_stored_span(doc, item))
     return Sentence.from_dict({**sent.to_dict(), "props": json.loads(item["props"])})
 
 
 def _stored_propositions(doc: Doc, item: dict[str, Any]) -> tuple[Proposition, ...]:
     """The propositions of a sentence, with indices of the Doc."""
-    places = [token.i for token in doc[item["start"] : item["end"]] if not token.is_space]
+    places = [token.i for token in _stored_span(doc, item) if not token.is_space]
     return tuple(_placed(prop, places) for prop in _stored_sentence(doc, item).props)
 
 
