@@ -165,6 +165,12 @@ def test_a_setting_that_cannot_be_is_refused_before_anything_is_loaded(tmp_path,
         load(tmp_path, **setting)
 
 
+@pytest.mark.parametrize("device", ["nonsense", "cuda:99", "meta"])
+def test_a_device_that_torch_cannot_use_is_refused(trained, device):
+    with pytest.raises(ConfigError, match=rf"^device {device}: not usable here \("):
+        load(trained, frames=False, device=device)
+
+
 def test_a_number_of_threads_may_be_numpys_own(exported):
     assert load(exported, frames=False, threads=np.int64(2)).threads == 2
 

@@ -201,6 +201,8 @@ def test_rows_are_one_an_argument_and_one_for_a_predicate_without():
         "lemma": None,
         "sense": None,
         "type": "auxiliary",
+        "predicate_prob": None,
+        "sense_prob": None,
         "role": None,
         "text": None,
         "start": None,
@@ -227,6 +229,12 @@ def test_rows_are_one_an_argument_and_one_for_a_predicate_without():
     }
     assert isinstance(first["prob"], float)
     assert list(first) == list(second) == list(has)
+
+
+def test_rows_say_how_sure_a_predicate_and_its_sense_are():
+    prop = Proposition(1, sense="keep.01", prob=0.75, sense_prob=0.5)
+    (row,) = Sentence(("I", "keep"), (prop,)).rows()
+    assert (row["predicate_prob"], row["sense_prob"], row["prob"]) == (0.75, 0.5, None)
 
 
 def test_without_a_place_in_a_document_characters_count_in_the_sentence():

@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_safetensors
 from torch import Tensor, nn
 
-from spansrl.errors import ModelError, SpansrlError
+from spansrl.errors import ConfigError, ModelError, SpansrlError
 from spansrl.lexicon import LEXICON, lexicon_to_dict
 from spansrl.model.embed import load_embedder
 from spansrl.model.network import Network
@@ -33,6 +33,15 @@ from spansrl.model_directory import (
 from spansrl.senses import SenseInventory
 
 STATE = "state.safetensors"
+
+
+def check_device(name: str) -> None:
+    """Raise ConfigError unless torch can compute there."""
+    try:
+        torch.ones(1, device=name).item()  # some devices hold tensors, but no numbers
+    except (RuntimeError, AssertionError, ImportError, ValueError) as error:
+        reason = str(error).strip().split("\n")[0].split(". ")[0].rstrip(".")
+        raise ConfigError(f"device {name}: not usable here ({reason})") from error
 
 
 def save_description(directory: Path, network: Network, provenance: Mapping[str, Any]) -> None:

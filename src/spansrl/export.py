@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import shutil
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,12 +28,21 @@ from spansrl.labeler import Labeler
 from spansrl.model.elmo import Elmo
 from spansrl.model.embed import VectorEmbedder
 from spansrl.model.network import Network, TorchScorer
-from spansrl.model_directory import DESCRIPTION, WORDS, write_bytes
+from spansrl.model_directory import DESCRIPTION, WORDS, read_description, write_bytes, write_json
 from spansrl.ragged import IntArray
 from spansrl.runtime import ARGUMENTS_GRAPH, ENCODER_GRAPH, FrameModel, OnnxModel
 from spansrl.structures import Sentence
 
 OPSET = 20
+# Settings that name files of the machine on which a model was made; the second may name several.
+PATHS = (
+    ("embedder", "path"),
+    ("distillation", "teachers"),
+    ("embedder", "words_path"),
+    ("embedder", "precomputed"),
+    ("training", "start"),
+    ("training", "partial"),
+)
 MAX_DIFFERENCE = 1e-4  # between the scores of torch and ONNX Runtime
 
 
@@ -43,7 +52,8 @@ def export_model(source: Path, out: Path, *, half: bool = False) -> Network:
     if half:
         round_to_half(network)
     (out / "embedder").mkdir(parents=True, exist_ok=True)
-    for name in (DESCRIPTION, "lexicon.json", "calibration.json"):
+    write_json(out / DESCRIPTION, portable(read_description(source)))
+    for name in ("lexicon.json", "calibration.json"):
         if (source / name).is_file():
             shutil.copyfile(source / name, out / name)
     for name in ("config.json", "tokenizer.json", WORDS):
@@ -52,6 +62,15 @@ def export_model(source: Path, out: Path, *, half: bool = False) -> Network:
     write_bytes(out / ENCODER_GRAPH, _to_onnx(encoder_graph(network), half=half))
     write_bytes(out / ARGUMENTS_GRAPH, _to_onnx(arguments_graph(network), half=half))
     return network
+
+
+def portable(description: Mapping[str, Any]) -> dict[str, Any]:
+    """A model's description with the names, and not the whole paths, of what it was made from."""
+    config = {section: dict(settings) for section, settings in description["config"].items()}
+    for section, key in PATHS:
+        if value := config.get(section, {}).get(key):
+            config[section][key] = ",".join(Path(part.strip()).name for part in value.split(","))
+    return {**description, "config": config}
 
 
 def _to_onnx(graph: Graph, *, half: bool) -> bytes:

@@ -112,9 +112,11 @@ def _on_torch(directory: Path, threads: int | None, device: str) -> tuple[FrameM
         import torch
     except ImportError as error:
         raise MissingExtraError(f"{directory}: a model without ONNX graphs", "train") from error
+    from spansrl.checkpoint import check_device
     from spansrl.ensembles import load_labeler
     from spansrl.model.network import TorchScorer
 
+    check_device(device)
     if threads:
         torch.set_num_threads(threads)
     labeler = load_labeler(directory, device=device)

@@ -290,6 +290,8 @@ def _rows(sent: Sentence, number: int, base: int | None) -> list[Json]:
             "lemma": prop.lemma,
             "sense": prop.sense,
             "type": prop.type,
+            "predicate_prob": _plain(prop.prob),
+            "sense_prob": _plain(prop.sense_prob),
         }
         rows += [predicate | _argument_columns(sent, arg, base) for arg in prop.args or [None]]
     return rows
@@ -301,9 +303,14 @@ def _argument_columns(sent: Sentence, arg: Argument | None, base: int | None) ->
     char_start = char_end = None
     if sent.offsets is not None and base is not None:
         char_start, char_end = base + sent.offsets[arg.start][0], base + sent.offsets[arg.end - 1][1]
-    prob = None if arg.prob is None else float(arg.prob)
-    values = (arg.role, sent.text_of(arg), arg.start, arg.end, char_start, char_end, prob, arg.meaning)
+    text, prob = sent.text_of(arg), _plain(arg.prob)
+    values = (arg.role, text, arg.start, arg.end, char_start, char_end, prob, arg.meaning)
     return dict(zip(_ARGUMENT_COLUMNS, values, strict=True))
+
+
+def _plain(prob: float | None) -> float | None:
+    """A probability that may be of NumPy as one that data frames take."""
+    return None if prob is None else float(prob)
 
 
 _ARGUMENT_COLUMNS = ("role", "text", "start", "end", "char_start", "char_end", "prob", "meaning")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import re
 import shutil
@@ -17,7 +18,7 @@ from spansrl.checkpoint import load_network, save_description, save_weights
 from spansrl.cli import export
 from spansrl.ensembles import load_labeler
 from spansrl.errors import ModelError
-from spansrl.export import export_model
+from spansrl.export import export_model, portable
 from spansrl.formats import write_sentences
 from spansrl.labeler import Labeler
 from spansrl.loading import load
@@ -126,6 +127,24 @@ def ready_graphs(graphs, run, monkeypatch):
         monkeypatch.setattr("spansrl.export.export_model", copied)
 
     return compare_with
+
+
+def test_an_exported_model_names_what_it_was_made_from_without_the_paths_of_the_machine():
+    paths = {
+        "embedder": {"kind": "transformer", "path": "/home/me/minilm/", "precomputed": ""},
+        "training": {"start": "~/runs/first", "partial": "../more/train.jsonl", "seed": 2},
+        "distillation": {"teachers": "/runs/one, runs/two"},
+    }
+    before = copy.deepcopy(paths)
+    assert portable({"format": 1, "config": paths}) == {
+        "format": 1,
+        "config": {
+            "embedder": {"kind": "transformer", "path": "minilm", "precomputed": ""},
+            "training": {"start": "first", "partial": "train.jsonl", "seed": 2},
+            "distillation": {"teachers": "one,two"},
+        },
+    }
+    assert paths == before
 
 
 def test_a_model_appears_checked_and_sealed(call, tmp_path, run, ready_graphs):

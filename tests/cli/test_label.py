@@ -219,6 +219,20 @@ def test_standard_input_is_read(label, stdin, args):
     assert label(*args) == expected
 
 
+@pytest.mark.parametrize(
+    ("content", "is_json"),
+    [(b'{"tokens": ["Go"]}\n', True), (b' { "id" : 1}', True), (b"{so} they say", False), (b"", False)],
+)
+def test_json_lines_that_are_taken_for_text_are_told(call, text_model, stdin, tmp_path, content, is_json):
+    stdin(content)
+    (tmp_path / "note").write_bytes(content)
+    for args, name in (((), "standard input"), (("note",), "note")):
+        code, _, err = call("label", "--model", text_model, *args)
+        told = f"spansrl: warning: {name} looks like JSON lines, and is labelled as text; "
+        assert code == 0
+        assert err == (f"{told}if that is not meant: --input jsonl\n" if is_json else "")
+
+
 def test_without_argument_a_terminal_is_told_how_to_use_the_command(refused, call, stdin, monkeypatch):
     stdin(b"")
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+import click
+
 from spansrl.formats import READABLE, read_lines, read_sentences
 from spansrl.formats.detect import format_of_name
 from spansrl.formats.files import STANDARD_STREAM, OnRead, read_text
@@ -22,6 +24,7 @@ INPUTS = (TEXT, TOKENS, *READABLE)
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 _LONG = 1 << 15  # characters without a blank line after which sentences are looked at one by one
 _UNSETTLED = 400  # characters at the end of a text that goes on
+_JSON_SENTENCE = re.compile(r'\s*\{\s*"[^"\n]{1,40}"\s*:')
 _FILE_NAME = re.compile(r"\S*[\\/]\S+|\S+\.\w{2,5}")
 
 
@@ -54,7 +57,9 @@ class Source(NamedTuple):
         if self.format == TOKENS:
             lines = self.text.splitlines() if self.path is None else _lines(self.path, on_read)
             return (Sentence(tuple(line.split())) for line in lines if line.strip())
-        return text_sentences([self.text] if self.path is None else read_text(self.path, on_read=on_read))
+        if self.path is None:
+            return text_sentences([self.text])
+        return text_sentences(_warned_of_json(read_text(self.path, on_read=on_read), self.path))
 
 
 def source_of(argument: str, format: str | None) -> Source:
@@ -101,6 +106,17 @@ def _between_sentences(text: str) -> int:
         cut, line = sent.start, sent.start if "\n" in text[end : sent.start] else line
         end = sent.end
     return line or cut or len(text)
+
+
+def _warned_of_json(blocks: Iterator[str], path: str) -> Iterator[str]:
+    """The text, after a warning if it begins as a file of JSON lines does."""
+    first = next(blocks, "")
+    if _JSON_SENTENCE.match(first):
+        name = "standard input" if path == STANDARD_STREAM else path
+        told = f"{name} looks like JSON lines, and is labelled as text; if that is not meant: --input jsonl"
+        click.echo(f"spansrl: warning: {told}", err=True)
+    yield first
+    yield from blocks
 
 
 def _lines(path: str, on_read: OnRead) -> Iterator[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from spansrl.cli.frames import HOW_TO_REGISTER
 from spansrl.cli.label_predicates import Predicates
 from spansrl.cli.torch_extra import require_torch, use_device
 from spansrl.decode import Method
@@ -41,9 +42,7 @@ def load_pipeline(
     if rule_out_roles and not frames:
         raise click.UsageError("--rule-out-roles and --no-frames contradict each other; leave out one")
     if rule_out_roles and not registered():
-        raise ConfigError(
-            "--rule-out-roles needs PropBank's frames; register them with: spansrl frames --download"
-        )
+        raise ConfigError(f"--rule-out-roles needs PropBank's frames; {HOW_TO_REGISTER}")
     if not (directory / ENCODER_GRAPH).exists():
         require_torch(f"{directory}: a model without ONNX graphs")
         use_device(device)

@@ -27,11 +27,10 @@ def require_torch(what: str) -> None:
 
 def use_device(name: str) -> str:
     """The device's name, if torch can compute there."""
-    import torch
+    from spansrl.checkpoint import check_device
 
     try:
-        torch.ones(1, device=name).item()  # some devices hold tensors, but no numbers
-    except (RuntimeError, AssertionError, ImportError, ValueError) as error:
-        reason = str(error).strip().split("\n")[0].split(". ")[0].rstrip(".")
-        raise ConfigError(f"--device {name}: not usable here ({reason}); try --device cpu") from error
+        check_device(name)
+    except ConfigError as error:
+        raise ConfigError(f"--{error}; try --device cpu") from error
     return name
