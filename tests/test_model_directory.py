@@ -107,6 +107,10 @@ BAD = {
     "a sense twice": (GOOD | {"senses": ["a.01", "a.01"]}, "'senses' names a sense twice"),
     "a sense without a name": (GOOD | {"senses": [""]}, "'senses' must be a list"),
     "another kind": (GOOD | {"kind": "ensemble"}, "'kind' is 'ensemble', expected 'network'"),
+    "an ensemble": (
+        GOOD | {"kind": "product", "experts": ["a"]},
+        "'kind' is 'product', expected 'network'; an ensemble will not do here: give a single model",
+    ),
 }
 
 

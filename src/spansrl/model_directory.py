@@ -92,7 +92,8 @@ def read_description(directory: Path, *, kind: str | None = None) -> dict[str, A
     for key in ("roles", "senses"):
         _check_names(path, key, content.get(key, []))
     if kind is not None and content.get("kind") != kind:
-        raise ModelError(f"{path}: 'kind' is {content.get('kind')!r}, expected {kind!r}")
+        advice = "; an ensemble will not do here: give a single model" if "experts" in content else ""
+        raise ModelError(f"{path}: 'kind' is {content.get('kind')!r}, expected {kind!r}{advice}")
     return content
 
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 from cases import CRF, GOLD, SPAN, TRAIN, make_inputs, table
 
-from spansrl.analysis import build_sections, make_system
+from builders import make_sentence
+from spansrl.analysis import Inputs, build_sections, make_system
 from spansrl.analysis.boundaries import boundaries
 from spansrl.analysis.confusion import confusion, short_name
 from spansrl.analysis.inputs import predicate_name, span_text
@@ -133,6 +134,14 @@ def test_the_matrix_shows_each_cell_with_its_label_and_percentage():
     first, second = confusion(make_inputs()).pictures
     assert "A2 → AM-DIR: 1 of 1" in first.svg
     assert 'data-find="crf: A0 labelled A1"' in second.svg
+
+
+def test_a_row_of_the_matrix_spreads_the_errors_of_its_label_over_the_others():
+    gold = [make_sentence("go a b c", (0, ("A2", 1, 2), ("A2", 2, 3), ("A2", 3, 4)))]
+    wrong = [make_sentence("go a b c", (0, ("AM-DIR", 1, 2), ("AM-DIR", 2, 3), ("AM-LOC", 3, 4)))]
+    (picture,) = confusion(Inputs(gold, [make_system("span", gold, wrong)])).pictures
+    texts = re.findall(r">([^<>]+)</text>", picture.svg)
+    assert texts == ["A2 (3)", "A2", "DIR", "LOC", "67", "33", "gold ↓", "predicted →"]
 
 
 def test_confused_pairs_count_both_directions():

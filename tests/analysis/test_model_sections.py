@@ -88,10 +88,17 @@ def test_neighbours_that_agree_are_counted_for_right_and_wrong_predictions():
     # AM-DIR has two training spans right there; A0, A1 and AM-TMP have one each, so the second is another.
     assert [rows[n]["right boundaries"] for n in (0, 1, 2)] == [0, 4, 1]
     assert (rows[0]["label right %"], rows[1]["label right %"], rows[2]["label right %"]) == (None, 100, 0)
+    assert [(rows[n]["all predicted"], rows[n]["right %"]) for n in (0, 1, 2)] == [
+        (0, None),
+        (4, 100),
+        (1, 0),
+    ]
     right, wrong, nowhere = table(section, "consistency-means")
     assert (right["spans"], right["mean agreeing of 2"]) == (4, 1)
     assert (wrong["spans"], wrong["mean agreeing of 2"], wrong["all agree %"]) == (1, 2, 100)
     assert (nowhere["spans"], nowhere["mean agreeing of 2"]) == (0, None)
+    head = "most neighbours have gold's label %"  # of two that differ, the nearer one has the vote
+    assert [row[head] for row in (right, wrong, nowhere)] == [100, 0, None]
 
 
 def test_misclassified_spans_are_listed_with_their_neighbours():
@@ -235,6 +242,22 @@ def test_the_sum_of_exact_search_is_that_of_brute_force_and_greedy_never_beats_i
     scores = model.score([gold[0], gold[1]])
     assert found.sums["exact"] == pytest.approx([best_sum(scores, n) for n in range(3)])
     assert all(g <= e + 1e-9 for g, e in zip(found.sums["greedy"], found.sums["exact"], strict=True))
+
+
+@pytest.mark.parametrize(("seed", "optimal"), [(1, [True, False, True]), (9, [False, True, False])])
+def test_greedy_search_is_optimal_where_it_reaches_the_greatest_sum(seed, optimal):
+    model, inputs = FakeModel(seed=seed), make_inputs()
+    sums, scores = compare_decoders(model, inputs).sums["greedy"], model.score(inputs.gold)
+    assert [sums[n] == pytest.approx(best_sum(scores, n)) for n in range(3)] == optimal
+    section = decoders(replace(inputs, model=model))
+    first, *_ = table(section, "decoder-events")
+    assert first == {
+        "event": "greedy search is optimal",
+        "predicates": sum(optimal),
+        "%": 100 * sum(optimal) / 3,
+    }
+    short = [sent.id for sent, best in zip(inputs.gold, optimal, strict=True) if not best]
+    assert [row["sentence"] for row in table(section, "greedy-not-optimal")] == short
 
 
 def test_decoders_are_scored_and_their_shortfalls_counted():

@@ -171,7 +171,7 @@ def test_a_mixture_is_trained_and_finished_once(call, tmp_path):
         (["--model", "nowhere", "in.jsonl"], "nowhere: no such model directory"),
         (["--model", "one", "missing.jsonl"], "missing.jsonl: cannot be read: No such file or directory"),
         (["--model", "one", "--device", "nonsense", "in.jsonl"], "--device nonsense: not usable here"),
-        (["--model", "one", "Go home."], "Go home.: cannot be read: No such file or directory"),
+        (["--model", "one", "Go home."], "one: this model does not find predicates; give a file that has"),
     ],
 )
 def test_errors_are_one_line(call, args, message):
@@ -423,16 +423,26 @@ def test_what_cannot_be_done_is_said_in_one_line(refused, args, code, message):
 
 
 def test_a_model_that_finds_no_predicates_says_what_it_needs(call):
-    for args in (["--predicates", "verbs", "in.jsonl"], ["--input", "text", "Go home."]):
+    for args in (["--predicates", "verbs", "in.jsonl"], ["--input", "text", "Go home."], ["Go home."]):
         assert call("label", "--model", "one", *args) == (
             1,
             "",
             "spansrl: error: one: this model does not find predicates; "
             "give a file that has them, or their places with --predicates 1,4\n",
         )
-    code, out, _ = call("label", "--model", "one", "--input", "text", "--predicates", "0", "Go home.")
-    assert code == 0
-    assert [prop["pred"] for prop in json.loads(out)["props"]] == [0]
+    for args in (["--input", "text"], []):
+        code, out, _ = call("label", "--model", "one", *args, "--predicates", "0", "Go home.")
+        assert code == 0
+        assert [prop["pred"] for prop in json.loads(out)["props"]] == [0]
+    missing = "spansrl: error: a/file: cannot be read: No such file or directory; check the path\n"
+    assert call("label", "--model", "one", "a/file") == (1, "", missing)
+
+
+def test_a_mixture_does_not_learn_from_partial_sentences(call):
+    command = ["ensemble", "mixture", "one", "--data", "data", "--out", "moe"]
+    code, _, err = call(*command, "--set", "training.partial=more.jsonl")
+    assert code == 1
+    assert err.startswith("spansrl: error: training.partial is for `spansrl train`; ")
 
 
 # Output.

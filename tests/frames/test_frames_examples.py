@@ -59,6 +59,11 @@ def test_the_words_of_a_roleset_tell_the_type_of_a_predicate_unless_several_fit(
     assert to_sentence(example(f"x {word}", "1"), "x").props[0].type == type
 
 
+def test_auxiliaries_are_known_by_their_sense():
+    be = Roleset("be.03", "auxiliary", aliases=[("v", "be")])
+    assert to_sentence(example("He is running", "1", roleset=be), "x").props[0].type == "auxiliary"
+
+
 @pytest.mark.parametrize(
     ("found", "reason"),
     [

@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 import torch
 
+from builders import SENTENCES as BUILT
+from builders import make_network
 from spansrl.config import config_from_dict
 from spansrl.errors import ConfigError
-from spansrl.model.batch import Gold, gold_marginals
+from spansrl.model.batch import Corpus, Gold, gold_marginals
 from spansrl.model.span import boundary_marginals, distillation_loss, span_logits, span_loss
+from spansrl.model.teachers import teacher_marginals
+from spansrl.model_directory import WORDS
 from spansrl.runs import Splits, execute, prepare_run
 from spansrl.structures import Argument, Proposition, Sentence, Span
 
@@ -93,11 +97,10 @@ SMALL = {
 }
 
 
-def run(tmp_path, name: str, **sections):
+def run(tmp_path, name: str, partial=(), **sections):
     config = config_from_dict({**SMALL, **sections})
-    prepared = prepare_run(
-        config, Splits(SENTENCES, SENTENCES, {"train.jsonl": "x"}), cache=tmp_path / "cache"
-    )
+    splits = Splits(SENTENCES, SENTENCES, {"train.jsonl": "x"}, partial=list(partial))
+    prepared = prepare_run(config, splits, cache=tmp_path / "cache")
     list(execute(prepared, tmp_path / name))
     return [json.loads(line)["loss"] for line in (tmp_path / name / "log.jsonl").read_text().splitlines()]
 
@@ -110,6 +113,17 @@ def test_a_run_learns_from_teachers_and_can_start_from_a_models_weights(tmp_path
     assert taught != plain
     started = run(tmp_path, "started", training={**SMALL["training"], "start": str(tmp_path / "one")})
     assert started[0] < plain[0]
+
+
+def test_what_several_teachers_say_is_the_mean_of_what_each_says(tmp_path):
+    networks = [make_network(seed=seed) for seed in (1, 2)]
+    corpus = Corpus.of(BUILT, networks[0].roles)
+    first, second, both = (
+        teacher_marginals(teachers, corpus, tmp_path).values.astype(np.float64)
+        for teachers in (networks[:1], networks[1:], networks)
+    )
+    assert np.abs(first - second).max() > 0.01
+    assert both == pytest.approx((first + second) / 2, abs=2e-3)  # kept in half precision
 
 
 def test_a_teacher_with_other_roles_is_refused(tmp_path):
@@ -155,6 +169,23 @@ def test_teachers_are_not_asked_about_partial_sentences_and_gold_takes_their_pla
     batch = both.batch(np.array([2, 3]))
     torch.testing.assert_close(batch.teacher, gold_marginals(batch.gold, batch.pred, 4, 2))
     torch.testing.assert_close(both.batch(np.array([1, 2])).teacher[0, :2], taught[1, :2])
+
+
+TEXT = {
+    "encoder": {"kind": "none", "predicate": "after", "width": 8},
+    "tasks": {"predicates": True, "senses": True},
+}
+
+
+@pytest.mark.parametrize("family", [{}, {"output": {"kind": "crf"}}, TEXT], ids=["span", "crf", "text"])
+def test_a_run_learns_from_partial_sentences_too(tmp_path, family):
+    alone = run(tmp_path, "alone", **family)
+    added = run(tmp_path, "added", partial=MORE, **family)
+    assert len(added) == len(alone) == 2
+    assert np.isfinite(added).all()
+    assert added != alone
+    words = json.loads((tmp_path / "added" / "embedder" / WORDS).read_text())
+    assert {"we", "a"} <= set(words)
 
 
 def test_teachers_are_for_span_models_only():

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from spansrl.cli.torch_extra import threads_option
+from spansrl.errors import ConfigError
 
 _PRODUCT = "spansrl ensemble product runs/span-1 runs/span-2 runs/span-3 --out runs/poe"
 _MIXTURE = "spansrl ensemble mixture runs/span-1 runs/span-2 runs/span-3 --data data/ewt --out runs/moe"
@@ -39,7 +40,6 @@ def product(models: tuple[Path, ...], out: Path) -> None:
     from spansrl import runs
     from spansrl.checkpoint import load_network
     from spansrl.ensembles import save_ensemble
-    from spansrl.errors import ConfigError
     from spansrl.model.ensemble import check_experts
 
     if (out / "config.json").exists():
@@ -95,6 +95,8 @@ def mixture(
         if config
         else config_from_dict(with_overrides(MIXTURE_DEFAULTS, overrides))
     )
+    if settings.training.partial:
+        raise ConfigError("training.partial is for `spansrl train`; a mixture learns from train.jsonl alone")
     splits = runs.read_splits(data, max_tokens=settings.training.max_tokens)
     experts = expert_settings(models)
     facts = mixture_facts(models, splits, settings.training)

@@ -149,10 +149,14 @@ def command(
 
 
 def _sources(inputs: Sequence[str], format: str | None, *, finds: bool) -> list[Source]:
-    """What is to be read; a model that finds no predicates wants files that have them."""
-    if format is None and not finds:
-        return [Source(None, argument) for argument in inputs]
-    return [source_of(argument, format) for argument in inputs]
+    """What is to be read; for a model that finds no predicates, a file's content tells its format."""
+    sources = [source_of(argument, format) for argument in inputs]
+    if format is not None or finds:
+        return sources
+    return [
+        Source(None, argument) if source.path is not None or source.looks_like_a_file else source
+        for argument, source in zip(inputs, sources, strict=True)
+    ]
 
 
 def _warn_of_unlikely_texts(sources: Sequence[Source]) -> None:

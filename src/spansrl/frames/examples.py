@@ -22,7 +22,7 @@ from spansrl.errors import DataError
 from spansrl.frames.index import PARTS_OF_SPEECH
 from spansrl.frames.parsing import FrameReader, Roleset
 from spansrl.frames.registering import read_frame_files
-from spansrl.lemmas import Lemmatizer
+from spansrl.lemmas import AUXILIARY_SENSES, Lemmatizer
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Argument, Proposition, Sentence, Span
 
@@ -184,6 +184,8 @@ def _pieces(places: list[int]) -> tuple[Span, ...]:
 
 def _type(word: str, roleset: Roleset) -> str | None:
     """The type of predicate as which the word is one of the roleset's; None where it could be several."""
+    if roleset.id in AUXILIARY_SENSES:
+        return "auxiliary"
     found = {
         PARTS_OF_SPEECH[tag]
         for tag, alias in roleset.aliases

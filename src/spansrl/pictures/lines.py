@@ -45,16 +45,27 @@ def break_lines(
     lines: list[Line] = []
     start = 0
     while start < len(widths):
-        line = _set_line(start, start + 1, widths, gaps, marks, label_width)
-        while line.end < len(widths):
-            longer = _set_line(start, line.end + 1, widths, gaps, marks, label_width)
+        reach = _reach(start, widths, gaps, limit)
+        marks = [mark for mark in marks if mark.end > start]
+        near = [mark for mark in marks if mark.start < reach]
+        line = _set_line(start, start + 1, widths, gaps, near, label_width)
+        while line.end < reach:
+            longer = _set_line(start, line.end + 1, widths, gaps, near, label_width)
             if longer.width > limit:
                 break
             line = longer
         end = _before_glued(start, line.end, gaps)
-        lines.append(line if end == line.end else _set_line(start, end, widths, gaps, marks, label_width))
+        lines.append(line if end == line.end else _set_line(start, end, widths, gaps, near, label_width))
         start = end
     return lines
+
+
+def _reach(start: int, widths: Sequence[float], gaps: Sequence[float], limit: float) -> int:
+    """Where a line would end if labels needed no room: what is behind that need not be looked at."""
+    end, width = start + 1, widths[start]
+    while end < len(widths) and (width := width + gaps[end] + widths[end]) <= limit:
+        end += 1
+    return end
 
 
 def _before_glued(start: int, end: int, gaps: Sequence[float]) -> int:
