@@ -1,4 +1,7 @@
-"""A pipeline that needs no model: words in -ed are verbs, ARG0 is what is before them, ARG1 the rest."""
+"""A pipeline that needs no model: words in -ed are verbs, ARG0 is what is before them, ARG1 the rest.
+
+"up" at the end belongs to the verb.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +74,9 @@ def labelled(sent: Sentence, predicates: object) -> Sentence:
 
 def proposition(sent: Sentence, place: int) -> Proposition:
     """A verb with all that is before and after it."""
-    spans = {"ARG0": Span(0, place), "ARG1": Span(place + 1, len(sent))}
+    end = len(sent) - 1 if sent.tokens[-1] == "up" else len(sent)
+    verb = None if end == len(sent) else (Span(place, place + 1), Span(end, end + 1))
+    spans = {"ARG0": Span(0, place), "ARG1": Span(place + 1, end)}
     args = tuple(Argument(role, span, 0.5) for role, span in spans.items() if span.start < span.end)
     lemma = sent.tokens[place].removesuffix("ed")
-    return Proposition(place, args, lemma, f"{lemma}.01", type="verb", prob=0.75)
+    return Proposition(place, args, lemma, f"{lemma}.01", verb, type="verb", prob=0.75)

@@ -151,6 +151,17 @@ def test_the_table_has_a_row_an_argument_and_can_be_copied(page):
     assert copied.splitlines()[1] == "1\tchased\tchas.01\tverb\tARG0\t\t😀 Zoë\t0.50"
 
 
+def test_the_table_has_all_pieces_of_a_predicate(page):
+    page.type("They picked it up")
+    page.one("#go").click()
+    page.status("1 sentence, 1 predicate.")
+    page.one("#tab-table").click()
+    rows = page.all("#table tbody tr")
+    assert [[cell.text for cell in row.find_elements("css selector", "td")][1] for row in rows] == [
+        "picked up"
+    ] * 2
+
+
 def test_the_json_is_the_servers_and_can_be_copied(page):
     page.type(TEXT)
     page.one("#go").click()

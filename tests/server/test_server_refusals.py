@@ -122,6 +122,13 @@ def test_a_page_from_elsewhere_may_not_ask(client):
     assert "access-control-allow-origin" not in answer.headers
 
 
+def test_options_in_an_address_that_takes_none_are_refused(client):
+    answer = client.post("/v1/label?predicate_types=verb", b'{"text": "It rained."}')
+    assert (answer.status, answer.error["code"]) == (422, "invalid")
+    message = "this address takes nothing after a question mark; say it in the body"
+    assert answer.error["message"] == message
+
+
 def test_options_of_a_stream_are_checked(client):
     for query in ("?html=yes", "?predicate_types=adverb", "?predicate_types=", "?color=red"):
         assert client.stream({"text": "a"}, query=query).status == 422

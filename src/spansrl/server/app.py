@@ -16,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 
 from spansrl.pictures import STYLE
 from spansrl.server import metrics
-from spansrl.server.bodies import read_body, require_type, unless_gone
+from spansrl.server.bodies import read_body, refuse_query, require_type, unless_gone
 from spansrl.server.gate import ANY_HOST, Gate
 from spansrl.server.labelling import Job, LabelsText
 from spansrl.server.limits import Limits
@@ -69,6 +69,7 @@ async def label(request: Request) -> Response:
     service = service_of(request)
     service.check_ready()
     require_type(request, "application/json")
+    refuse_query(request)
     message = parse(LabelRequest, await read_body(request, service.limits))
     items = message.all_items()
     check_sizes(items, service.limits)

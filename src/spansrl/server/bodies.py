@@ -27,6 +27,13 @@ def require_type(request: Request, *types: str) -> None:
         raise RefusedError(415, "unsupported_type", message)
 
 
+def refuse_query(request: Request) -> None:
+    """Refuse options in the address of a request whose options stand in its body: they would be ignored."""
+    if request.query_params:
+        message = "this address takes nothing after a question mark; say it in the body"
+        raise RefusedError(422, "invalid", message)
+
+
 async def read_body(request: Request, limits: Limits) -> bytearray:
     """The whole body; as much of it as is allowed is all that is ever held."""
     length = request.headers.get("content-length", "")

@@ -16,7 +16,7 @@ export function rowsOf(result) {
     sentence.props.flatMap((prop) => {
       const shared = {
         sentence: place + 1,
-        predicate: sentence.tokens[prop.pred],
+        predicate: predicateOf(sentence, prop),
         sense: prop.sense ?? prop.lemma ?? "",
         type: prop.type ?? "",
       };
@@ -53,6 +53,12 @@ export function tableOf(rows) {
 export function textOf(rows) {
   const cells = (row) => COLUMNS.map((column) => String(row[column.key]).replace(/\s+/g, " "));
   return [COLUMNS.map((column) => column.title), ...rows.map(cells)].map((line) => line.join("\t")).join("\n") + "\n";
+}
+
+// "picked up" of "picked it up"
+function predicateOf(sentence, prop) {
+  const pieces = prop.v?.length ? prop.v : [[prop.pred, prop.pred + 1]];
+  return pieces.map(([start, end]) => wordsOf(sentence, start, end)).join(" ");
 }
 
 // Offsets count code points, JavaScript's strings count UTF-16 units.
