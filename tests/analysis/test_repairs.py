@@ -135,3 +135,9 @@ def test_the_table_says_what_each_repair_is_worth():
     assert by_kind["add arguments"]["F1 afterwards"] == 100
     assert by_kind["add arguments"]["gain alone"] == pytest.approx(100 * 10 / 12 - 100 * 8 / 11)
     assert by_kind["drop arguments"]["times"] == 0
+
+
+def test_progress_is_told_for_every_repair_of_every_system():
+    told = []
+    errors(make_inputs(progress=lambda *step: told.append(step)))
+    assert told == [("Repairs", done, 14) for done in range(1, 15)]

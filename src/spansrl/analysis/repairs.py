@@ -21,10 +21,11 @@ from dataclasses import replace
 from itertools import permutations
 
 from spansrl.analysis.drawing import grouped_bars
-from spansrl.analysis.inputs import Inputs, System
+from spansrl.analysis.inputs import Inputs
 from spansrl.analysis.tables import Cell, Column, Picture, Section, Table, columns
 from spansrl.evaluation import score
 from spansrl.evaluation.counts import percent
+from spansrl.evaluation.frames import frames_of
 from spansrl.structures import Argument, Proposition, Sentence, Span
 from spansrl.tags import Phrase, is_core
 
@@ -38,7 +39,7 @@ Repair = Callable[[Spans, Spans], tuple[Spans, int]]  # (gold, predicted) -> (re
 
 def errors(inputs: Inputs) -> Section:
     """How many repairs of each kind a system needs, and what they are worth."""
-    found = [_Repaired(inputs.gold, system) for system in inputs.systems]
+    found = [_Repaired(inputs, place) for place in range(len(inputs.systems))]
     intro = (
         "Errors by the repairs that they need, in the manner of He+ 2017. Repairs are made in the order of "
         "the rows, each kind upon those before it; a repair alone is made upon the system's own answers."
@@ -152,22 +153,25 @@ REPAIRS: tuple[tuple[str, Repair], ...] = (
 class _Repaired:
     """A system's answers with one kind of error after the other taken away."""
 
-    def __init__(self, gold: Sequence[Sentence], system: System) -> None:
+    def __init__(self, inputs: Inputs, place: int) -> None:
+        """`place` is the system's among all, by which progress is told."""
+        gold, system = inputs.gold, inputs.systems[place]
         self.system = system
-        self.gold = gold
+        self._gold = [frames_of(sent) for sent in gold]  # which is scored with many times
         self.f1 = [system.score.overall.f1]
         self.times: list[int] = []
         self.alone: list[float] = []
         original = _answers(gold, system.sentences)
         current = original
-        for _, repair in REPAIRS:
+        for done, (_, repair) in enumerate(REPAIRS, start=1 + place * len(REPAIRS)):
             self.alone.append(self._f1(_repaired(gold, original, repair)[0]))
             current, times = _repaired(gold, current, repair)
             self.times.append(times)
             self.f1.append(self._f1(current))
+            inputs.progress("Repairs", done, len(inputs.systems) * len(REPAIRS))
 
     def _f1(self, answers: Sequence[Sentence]) -> float:
-        return score(self.gold, answers).overall.f1
+        return score(self._gold, answers).overall.f1
 
     def table(self, number: int) -> Table:
         """A row a kind, in order."""
