@@ -18,7 +18,7 @@ TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 
 # Imports inside functions: free for the command line, elsewhere only these (module, package).
 LATE = {
-    ("spansrl.model.elmo", "h5py"),
+    ("spansrl.model.elmo_files", "h5py"),
     ("spansrl.pieces", "tokenizers"),
     ("spansrl.runtime", "onnxruntime"),
     ("spansrl.loading", "torch"),

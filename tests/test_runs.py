@@ -23,7 +23,9 @@ from spansrl.evaluation import score
 from spansrl.formats import write_sentences
 from spansrl.labeler import Labeler
 from spansrl.lexicon import read_lexicon
+from spansrl.model.elmo_files import describe_weights
 from spansrl.model.network import TorchScorer
+from tiny_elmo import make_elmo
 from toy_text_model import SENSES, TASKS, TOYS
 
 TIMES = ("train_seconds", "dev_seconds", "props_per_second")
@@ -490,3 +492,11 @@ def test_a_run_that_learns_senses_has_those_of_its_lexicon_in_order(tmp_path):
     for _ in runs.execute(run, out):
         pass
     assert load_network(out).senses.items == read_lexicon(out, SENSES).senses == SENSES
+
+
+def test_a_run_over_elmo_says_which_one_it_is(data, tmp_path):
+    elmo = make_elmo(tmp_path / "elmo")
+    execute(data, tmp_path / "out", embedder={"kind": "elmo", "path": str(elmo)}, training={"epochs": 1})
+    encoder = json.loads((tmp_path / "out" / "config.json").read_text())["provenance"]["encoder"]
+    assert encoder == describe_weights(elmo / "weights.hdf5")
+    assert encoder.startswith("ELMo weights of unknown origin (sha256 ")

@@ -32,6 +32,7 @@ from spansrl.formats import read_sentences
 from spansrl.labeler import Labeler
 from spansrl.lexicon import learn_lexicon
 from spansrl.model.batch import Batch, Corpus
+from spansrl.model.elmo_files import WEIGHTS_FILE, describe_weights
 from spansrl.model.embed import Embedder, LayeredEmbedder, build_embedder, read_precomputed_features
 from spansrl.model.features import Progress
 from spansrl.model.network import Network, TorchScorer
@@ -186,9 +187,16 @@ def _kept_in(cache: Path | None) -> Path:
 
 
 def _describe(out: Path, network: Network, splits: Splits, inventory: SenseInventory | None) -> None:
-    save_description(out, network, {"data": splits.hashes, **environment()})
+    save_description(out, network, {"data": splits.hashes, **_encoder(network.config), **environment()})
     if inventory is not None:
         save_lexicon(out, inventory)
+
+
+def _encoder(config: Config) -> dict[str, str]:
+    """Which ELMo it is: one that is published, or one of the user's own."""
+    if config.embedder.kind != "elmo" or config.embedder.precomputed:
+        return {}
+    return {"encoder": describe_weights(Path(config.embedder.path).expanduser() / WEIGHTS_FILE)}
 
 
 def _prepare_inputs(

@@ -13,8 +13,9 @@ import pytest
 import torch
 
 from spansrl.errors import DataError, FormatError, MissingExtraError, ModelError
-from spansrl.model import elmo as elmo_module
-from spansrl.model.elmo import Elmo, batch_char_ids, describe_weights
+from spansrl.model import elmo_files
+from spansrl.model.elmo import Elmo, batch_char_ids
+from spansrl.model.elmo_files import describe_weights
 from spansrl.model.precomputed import read_precomputed, write_precomputed
 from spansrl.model.scalar_mix import ScalarMix
 from tiny_elmo import FILTERS, FIXTURE, needs_fixture, tiny_options, tiny_weights, write_files
@@ -326,7 +327,7 @@ def test_known_weights_are_named_and_unknown_ones_hashed(tmp_path, monkeypatch):
     path.write_bytes(b"weights")
     digest = hashlib.sha256(b"weights").hexdigest()
     assert describe_weights(path) == f"ELMo weights of unknown origin (sha256 {digest})"
-    monkeypatch.setitem(elmo_module.PUBLIC_WEIGHTS, digest, "ELMo small")
+    monkeypatch.setitem(elmo_files.PUBLIC_WEIGHTS, digest, "ELMo small")
     assert describe_weights(path) == f"ELMo small (sha256 {digest})"
 
 

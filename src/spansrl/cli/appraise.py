@@ -9,11 +9,10 @@ from typing import Any
 import click
 
 from spansrl.checks import counted
-from spansrl.cli.frames import HOW_TO_REGISTER
 from spansrl.cli.progress import progress_bar
 from spansrl.errors import ConfigError, DataError, ModelError
 from spansrl.formats import read_sentences
-from spansrl.frames import registered
+from spansrl.frames import HOW_TO_REGISTER, registered
 
 EXAMPLES = """
 \b

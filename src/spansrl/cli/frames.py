@@ -7,7 +7,14 @@ import click
 from spansrl.checks import counted
 from spansrl.cli.progress import progress_bar
 from spansrl.errors import DataError
-from spansrl.frames import FrameIndex, Registration, load_frames, registered, remove_frames
+from spansrl.frames import (
+    HOW_TO_REGISTER,
+    FrameIndex,
+    Registration,
+    load_frames,
+    registered,
+    remove_frames,
+)
 from spansrl.frames.store import index_path
 
 EXAMPLES = """
@@ -18,7 +25,6 @@ Examples:
   spansrl frames
   spansrl frames --show keep.01
 """
-HOW_TO_REGISTER = "register them with: spansrl frames PATH, or spansrl frames --download"
 _TOLD = 10  # errors that are printed one by one
 
 

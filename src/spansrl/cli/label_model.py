@@ -7,12 +7,11 @@ from pathlib import Path
 
 import click
 
-from spansrl.cli.frames import HOW_TO_REGISTER
 from spansrl.cli.label_predicates import Predicates
 from spansrl.cli.torch_extra import require_torch, use_device
 from spansrl.decode import Method
 from spansrl.errors import ConfigError, ModelError
-from spansrl.frames import registered
+from spansrl.frames import HOW_TO_REGISTER, registered
 from spansrl.labeler import Labeler, Scorer
 from spansrl.loading import GivenPredicates, load
 from spansrl.model_directory import description_config, read_description

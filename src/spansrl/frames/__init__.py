@@ -8,9 +8,10 @@ Those who register them import `registering`, which needs more of the standard l
 """
 
 from spansrl.frames.index import FrameIndex
-from spansrl.frames.store import Registration, load_frames, registered, remove_frames
+from spansrl.frames.store import HOW_TO_REGISTER, Registration, load_frames, registered, remove_frames
 
 __all__ = [
+    "HOW_TO_REGISTER",
     "FrameIndex",
     "Registration",
     "load_frames",

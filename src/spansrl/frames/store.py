@@ -19,6 +19,7 @@ from spansrl.formats import open_output
 from spansrl.frames.index import FrameIndex
 
 FILE_NAME = "frames.jsonl"
+HOW_TO_REGISTER = "register them with: spansrl frames PATH, or spansrl frames --download"
 
 _FORMAT = "spansrl-frames"
 _VERSION = 1

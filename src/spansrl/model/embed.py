@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from spansrl.config import EmbedderConfig
 from spansrl.errors import DataError, ModelError
 from spansrl.model.elmo import Elmo, batch_char_ids
+from spansrl.model.elmo_files import OPTIONS_FILE, WEIGHTS_FILE
 from spansrl.model.features import (
     FeatureSource,
     Progress,
@@ -221,13 +222,13 @@ class ElmoSource:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.elmo = Elmo.from_files(directory / "options.json", directory / "weights.hdf5")
+        self.elmo = Elmo.from_files(directory / OPTIONS_FILE, directory / WEIGHTS_FILE)
         self.n_layers = self.elmo.n_layers
         self.width = self.elmo.width
 
     def fingerprint(self) -> str:
         """The hash of weights and options."""
-        parts = [file_hash(self.directory / name) for name in ("options.json", "weights.hdf5")]
+        parts = [file_hash(self.directory / name) for name in (OPTIONS_FILE, WEIGHTS_FILE)]
         return hash_of("elmo:" + ":".join(parts))
 
     def compute(self, sentences: Sequence[Tokens]) -> list[npt.NDArray[np.float32]]:
@@ -316,9 +317,9 @@ def _read_matrix(files: Path) -> npt.NDArray[np.float32]:
 
 def copy_encoder(origin: Path, files: Path, *, weights: bool) -> None:
     """Copy the files that make up a pretrained encoder."""
-    names = ["config.json", "tokenizer.json", "options.json"]
+    names = ["config.json", "tokenizer.json", OPTIONS_FILE]
     if weights:
-        names += ["model.safetensors", "weights.hdf5"]
+        names += ["model.safetensors", WEIGHTS_FILE]
     for name in names:
         if (origin / name).is_file() and (origin / name).resolve() != (files / name).resolve():
             shutil.copyfile(origin / name, files / name)

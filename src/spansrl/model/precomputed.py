@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spansrl.errors import FormatError
-from spansrl.model.elmo import Elmo, batch_char_ids, open_hdf5
+from spansrl.model.elmo import Elmo, batch_char_ids
+from spansrl.model.elmo_files import open_hdf5
 
 
 class Precomputed:
