@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 
 import pytest
 from client import read_all
@@ -132,6 +133,20 @@ def test_a_stream_that_stops_sending_is_ended_with_a_reason(serve):
         connection.sendall(head() + chunk({"text": "a"}))
         reader = Reader(connection)
         assert reader.line()["text"] == "a"
+        assert reader.line()["error"]["code"] == "too_slow"
+
+
+def test_a_client_that_waits_for_an_answer_before_it_goes_on_is_not_called_slow(serve, pipeline):
+    with serve(read_seconds=0.2) as client, client.open() as connection:
+        pipeline.may_go.clear()
+        connection.sendall(head() + chunk({"text": "a"}))
+        wait_until(lambda: pipeline.calls)
+        time.sleep(0.7)
+        pipeline.may_go.set()
+        reader = Reader(connection)
+        assert reader.line()["text"] == "a"
+        connection.sendall(chunk({"text": "b"}))
+        assert reader.line()["text"] == "b"
         assert reader.line()["error"]["code"] == "too_slow"
 
 

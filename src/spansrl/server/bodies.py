@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, NoReturn, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
@@ -53,20 +53,16 @@ async def read_body(request: Request, limits: Limits) -> bytearray:
     return body
 
 
-async def read_lines(request: Request, limits: Limits) -> AsyncIterator[bytes]:
-    """The lines of a body of any length, without their ends; only the line that is being read is held."""
+async def read_lines(
+    request: Request, limits: Limits, *, owes_answers: Callable[[], bool]
+) -> AsyncIterator[bytes]:
+    """The lines of a body of any length, without their ends; only the line that is being read is held.
+
+    A client that is owed answers may be waiting for them before it goes on, so its time has not begun.
+    """
     chunks = aiter(request.stream())
     rest = bytearray()
-    while True:
-        try:
-            async with asyncio.timeout(limits.read_seconds):
-                chunk = await anext(chunks, None)
-        except TimeoutError:
-            raise too_slow(limits) from None
-        except ClientDisconnect:
-            raise ClientGoneError from None
-        if chunk is None:
-            break
+    while (chunk := await _next_chunk(chunks, limits, owes_answers)) is not None:
         *lines, tail = chunk.split(b"\n")
         for line in lines:
             rest += line
@@ -76,6 +72,27 @@ async def read_lines(request: Request, limits: Limits) -> AsyncIterator[bytes]:
         _line(rest, limits)
     if rest:
         yield _line(rest, limits)
+
+
+async def _next_chunk(
+    chunks: AsyncIterator[bytes], limits: Limits, owes_answers: Callable[[], bool]
+) -> bytes | None:
+    async def next_or_none() -> bytes | None:
+        return await anext(chunks, None)
+
+    coming = asyncio.ensure_future(next_or_none())
+    try:
+        while not coming.done():
+            owed = owes_answers()
+            await asyncio.wait({coming}, timeout=limits.read_seconds)
+            if not coming.done() and not owed:
+                raise too_slow(limits)
+        return coming.result()
+    except ClientDisconnect:
+        raise ClientGoneError from None
+    finally:
+        coming.cancel()
+        await asyncio.gather(coming, return_exceptions=True)
 
 
 async def unless_gone(request: Request, work: Coroutine[Any, Any, Result]) -> Result:

@@ -41,6 +41,7 @@ class Inbox:
         self._last = 0  # the number of the line that came last
         self._changed = asyncio.Condition()
         self._ended = False
+        self._at_work = False  # on lines that were taken
         self.problem: tuple[int, RefusedError] | None = None  # which line ended them early, and why
 
     async def put(self, line: Line) -> None:
@@ -69,9 +70,17 @@ class Inbox:
             self._ended = True
             self._changed.notify_all()
 
+    def owes_answers(self) -> bool:
+        """Whether lines have come that are not answered yet."""
+        return self._at_work or bool(self._lines)
+
     async def take(self) -> list[Line]:
-        """The lines that are here, as many as make a batch; at least one, or none after the end."""
+        """The lines that are here, as many as make a batch; at least one, or none after the end.
+
+        Whoever takes has answered what was taken before.
+        """
         async with self._changed:
+            self._at_work = False
             await self._changed.wait_for(lambda: self._lines or self._ended)
             taken: list[Line] = []
             room = BATCH_CHARS
@@ -79,6 +88,7 @@ class Inbox:
                 taken.append(self._lines.popleft())
                 room -= len(taken[-1].content)
             self._size -= sum(len(line.content) for line in taken)
+            self._at_work = bool(taken)
             self._changed.notify_all()
             return taken
 
@@ -110,7 +120,8 @@ class LabelStream:
     async def _read(self, request: Request, inbox: Inbox) -> None:
         number = 0
         try:
-            async for content in read_lines(request, self._service.limits):
+            lines = read_lines(request, self._service.limits, owes_answers=inbox.owes_answers)
+            async for content in lines:
                 number += 1
                 if content.strip():
                     await inbox.put(Line(number, content))
