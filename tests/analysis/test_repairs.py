@@ -130,6 +130,7 @@ def test_the_table_says_what_each_repair_is_worth():
     assert [row["repair"] for row in rows] == ["as predicted", *(name for name, _ in REPAIRS)]
     by_kind = {row["repair"]: row for row in rows}
     assert by_kind["fix labels"]["times"] == by_kind["add arguments"]["times"] == 1
+    assert by_kind["fix labels"]["% of repairs"] == by_kind["add arguments"]["% of repairs"] == 50
     assert by_kind["fix labels"]["F1 afterwards"] == pytest.approx(100 * 10 / 11)
     assert by_kind["fix labels"]["gain"] == pytest.approx(200 / 11)
     assert by_kind["add arguments"]["F1 afterwards"] == 100

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -124,6 +125,18 @@ def test_what_several_teachers_say_is_the_mean_of_what_each_says(tmp_path):
     )
     assert np.abs(first - second).max() > 0.01
     assert both == pytest.approx((first + second) / 2, abs=2e-3)  # kept in half precision
+
+
+def test_the_weight_is_the_teachers_share_of_the_loss():
+    network = make_network(distillation={"weight": 0.25})
+    corpus = Corpus.of(BUILT, network.roles)
+    batch = corpus.whole()
+    inputs = network.embedder.take(network.embedder.prepare(corpus.tokens), batch.rows)
+    logits, mask = network(batch, inputs), batch.mask()
+    teacher = torch.rand(*mask.shape, 2, len(network.roles))
+    by_gold, by_teacher = span_loss(logits, batch.pred, batch.gold), distillation_loss(logits, teacher, mask)
+    found = network.loss(replace(batch, teacher=teacher), inputs)
+    torch.testing.assert_close(found, 0.75 * by_gold + 0.25 * by_teacher)
 
 
 def test_a_teacher_with_other_roles_is_refused(tmp_path):
