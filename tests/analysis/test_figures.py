@@ -109,7 +109,7 @@ def test_parts_of_speech_and_sentence_lengths_add_up_to_gold():
 
 def test_predicates_of_other_parts_of_speech_have_a_row_of_their_own():
     gold = [replace(GOLD[2], pos=("DT", "RB", "IN", "DT", "NN")), GOLD[0]]
-    rows = table(labels(Inputs(gold, [make_system("gold", gold, gold)])), "part-of-speech")
+    rows = table(labels(Inputs(gold, [make_system("span", gold, gold)])), "part-of-speech")
     assert [(row["part of speech"], row["gold"]) for row in rows] == [("verb", 2), ("other", 1)]
 
 
