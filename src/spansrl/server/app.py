@@ -24,7 +24,7 @@ from spansrl.server.lingering import Lingering
 from spansrl.server.messages import LabelRequest, StreamOptions, check_sizes, parse
 from spansrl.server.openapi import Door, openapi
 from spansrl.server.problems import RefusedError, answer_http_exception, answer_problem
-from spansrl.server.service import Service
+from spansrl.server.service import Service, log_failure
 from spansrl.server.streaming import MEDIA_TYPE as JSON_LINES
 from spansrl.server.streaming import LabelStream
 
@@ -32,15 +32,20 @@ STATIC = Path(__file__).with_name("static")
 
 
 def create_app(
-    load: Callable[[], LabelsText], *, limits: Limits | None = None, hosts: Collection[str] = (ANY_HOST,)
+    load: Callable[[], LabelsText],
+    *,
+    limits: Limits | None = None,
+    hosts: Collection[str] = (ANY_HOST,),
+    on_failure: Callable[[Exception], None] = log_failure,
 ) -> Starlette:
     """The server as an ASGI application: `create_app(spansrl.load)`.
 
     `load` is called once, when the application starts, in the thread that labels; until it returns,
-    labelling is refused with 503. `hosts` are the names that requests may address the server by.
+    labelling is refused with 503; if it raises, that goes to `on_failure`. `hosts` are the names that
+    requests may address the server by.
     `app.state.service` has `finish()`, for whoever knows that the process is about to end.
     """
-    service = Service(load, limits or Limits())
+    service = Service(load, limits or Limits(), on_failure)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

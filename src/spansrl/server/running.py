@@ -38,7 +38,7 @@ def run(
     limits = limits or Limits()
     with _listening(host, port) as listener:
         failures: list[Exception] = []
-        app = create_app(_noting(load, failures), limits=limits, hosts=_allowed(host, hosts))
+        app = create_app(load, limits=limits, hosts=_allowed(host, hosts), on_failure=failures.append)
         server = _Server(server_config(app, limits), app.state.service, failures)
         # uvicorn raises the signals it got once more when it has finished; by then this one has been heeded.
         before = signal.signal(signal.SIGTERM, lambda number, frame: None)
@@ -83,17 +83,6 @@ def server_config(app: object, limits: Limits) -> uvicorn.Config:
         proxy_headers=False,
         timeout_graceful_shutdown=math.ceil(limits.seconds) + GRACE_SECONDS,
     )
-
-
-def _noting(load: Callable[[], LabelsText], failures: list[Exception]) -> Callable[[], LabelsText]:
-    def noted() -> LabelsText:
-        try:
-            return load()
-        except Exception as error:
-            failures.append(error)
-            raise
-
-    return noted
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -20,12 +20,26 @@ BATCH_CHARS = 20_000  # about two hundred sentences: a fraction of a second, and
 _log = logging.getLogger(__name__)
 
 
-class Service:
-    """Labels jobs with the pipeline that `load` returns; `load` and the pipeline run in one worker thread."""
+def log_failure(error: Exception) -> None:
+    """Say in the log why there is no pipeline."""
+    _log.error("the model could not be loaded: %s", error)
 
-    def __init__(self, load: Callable[[], LabelsText], limits: Limits) -> None:
+
+class Service:
+    """Labels jobs with the pipeline that `load` returns; `load` and the pipeline run in one worker thread.
+
+    Where `load` fails, `on_failure` is told why.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], LabelsText],
+        limits: Limits,
+        on_failure: Callable[[Exception], None] = log_failure,
+    ) -> None:
         self.limits = limits
         self._load = load
+        self._on_failure = on_failure
         self._pipeline: LabelsText | None = None
         self._failed = False
         self.finishing = asyncio.Event()
@@ -99,7 +113,7 @@ class Service:
             self._pipeline = await self._batcher.in_thread(self._load)
         except Exception as error:
             self._failed = True
-            _log.error("the model could not be loaded: %s", error)
+            self._on_failure(error)
 
     def _label_batch(self, jobs: Sequence[Job]) -> list[bytes]:
         assert self._pipeline is not None, "check_ready comes first"
