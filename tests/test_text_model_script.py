@@ -28,6 +28,11 @@ def test_one_command_makes_a_model_with_its_card(tmp_path):
     new = tagged("She/PRP/she helps/VBZ/help us/PRP/we", make_prop(1, ("ARG0", 0, 1), sense="help.01"))
     for part, sentences in (("train", TOYS), ("dev", TOYS), ("test", (*TOYS, new))):
         write_sentences(tmp_path / "work" / "ewt" / f"{part}.jsonl", sentences)
+    examples = tmp_path / "work" / "examples"
+    examples.mkdir()
+    write_sentences(
+        examples / "train.jsonl", [tagged("We/PRP/we called/VBD/call", make_prop(1, ("ARG0", 0, 1)))]
+    )
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["sh", SCRIPT, "minilm", "mpnet", "work", "2026-11-16"],

@@ -19,8 +19,10 @@ from builders import SENTENCES, make_config, make_network
 from spansrl.calibration import Calibration
 from spansrl.checkpoint import save_description, save_weights
 from spansrl.cli import label_input
+from spansrl.cli.label import command as label_command
 from spansrl.cli.label_input import text_sentences
 from spansrl.cutting import sentences_of
+from spansrl.decode import METHODS
 from spansrl.formats import read_sentences, write_sentences
 from spansrl.labeler import Labeler
 from spansrl.lexicon import LEXICON, learn_lexicon, lexicon_to_dict
@@ -436,6 +438,13 @@ def test_a_model_that_finds_no_predicates_says_what_it_needs(call):
         assert [prop["pred"] for prop in json.loads(out)["props"]] == [0]
     missing = "spansrl: error: a/file: cannot be read: No such file or directory; check the path\n"
     assert call("label", "--model", "one", "a/file") == (1, "", missing)
+
+
+def test_the_decoders_have_the_same_names_everywhere():
+    (option,) = [param for param in label_command.params if param.name == "decoder"]
+    assert set(option.type.choices) == set(METHODS)
+    for method in METHODS:
+        assert make_config(output={"decoder": method}).output.decoder == method
 
 
 def test_a_mixture_does_not_learn_from_partial_sentences(call):
