@@ -156,6 +156,7 @@ def test_words_that_are_no_list_are_refused(exported, tmp_path, words):
         ({"threads": True}, "threads is True; give 1 or more"),
         ({"method": "foo"}, "method is 'foo'; there are greedy, argmax, exact"),
         ({"method": ["exact"]}, "method is ['exact']; there are greedy, argmax, exact"),
+        ({"frames": "frames.jsonl"}, "frames is 'frames.jsonl'; give True, False or a FrameIndex"),
         ({"device": "cuda"}, "device is 'cuda'; exported models run on the CPU, so leave it out"),
     ],
 )
@@ -175,9 +176,12 @@ def test_a_number_of_threads_may_be_numpys_own(exported):
     assert load(exported, frames=False, threads=np.int64(2)).threads == 2
 
 
-def test_roles_cannot_be_ruled_out_without_frames(exported):
-    with pytest.raises(ConfigError, match="PropBank's frames are needed"):
+def test_roles_cannot_be_ruled_out_without_frames(exported, tmp_path, monkeypatch):
+    with pytest.raises(ConfigError, match=r"PropBank's frames are needed; leave out frames=False$"):
         load(exported, frames=False, rule_out_roles=True)
+    monkeypatch.setenv("SPANSRL_HOME", str(tmp_path))
+    with pytest.raises(ConfigError, match="PropBank's frames are needed; register them with: spansrl frames"):
+        load(exported, rule_out_roles=True)
 
 
 def test_a_scorer_of_given_predicates_labels_those_and_finds_none(trained):

@@ -474,6 +474,9 @@ def test_partial_sentences_are_read_beside_the_others(data, tmp_path):
     assert [sent.tokens for sent in splits.partial] == [("We", "saw", "it")]
     assert max(len(sent) for sent in splits.train) == 4
     assert set(splits.hashes) == {"train.jsonl", "dev.jsonl", "partial"}
+    write_sentences(more, [make_sentence("We saw it", (1, ("ARG0", 0, 1)))])
+    with pytest.raises(DataError, match=r"more.jsonl: its roles \(ARG0 …\) are not those of .*\(A0 …\)"):
+        runs.read_splits(data, partial=str(more))
     with pytest.raises(DataError, match=r"none.jsonl: no such file; correct training.partial"):
         runs.read_splits(data, partial=str(tmp_path / "none.jsonl"))
 

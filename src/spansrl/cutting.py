@@ -44,26 +44,28 @@ def pieces_of(sent: Sentence) -> list[Sentence]:
 
 def joined(sent: Sentence, pieces: Sequence[Sentence]) -> Sentence:
     """A sentence with what was found in its pieces; predicates that were given stand in their own order."""
-    starts = range(0, len(sent), MAX_TOKENS)
-    props = [_moved(prop, start) for start, piece in zip(starts, pieces, strict=True) for prop in piece.props]
+    places = [range(start, len(sent)) for start in range(0, len(sent), MAX_TOKENS)]
+    props = [moved(prop, own) for own, piece in zip(places, pieces, strict=True) for prop in piece.props]
     if sent.props:
         by_place = {prop.pred: prop for prop in props}
         props = [by_place[prop.pred] for prop in sent.props]
     return replace(sent, props=tuple(props))
 
 
-def _no_text(found: object) -> DataError:
-    advice = "; for tokens: label([Sentence(tuple(tokens))])" if isinstance(found, (list, tuple)) else ""
-    return DataError(f"a text must be a string, found {type(found).__name__}{advice}")
+def moved(prop: Proposition, places: Sequence[int]) -> Proposition:
+    """A proposition whose token k stands at places[k] of something larger."""
 
-
-def _moved(prop: Proposition, by: int) -> Proposition:
     def move(span: Span) -> Span:
-        return Span(span.start + by, span.end + by)
+        return Span(places[span.start], places[span.end - 1] + 1)
 
     args = tuple(replace(arg, span=move(arg.span)) for arg in prop.args)
     verb = None if prop.v is None else tuple(map(move, prop.v))
-    return replace(prop, pred=prop.pred + by, args=args, v=verb)
+    return replace(prop, pred=places[prop.pred], args=args, v=verb)
+
+
+def _no_text(found: object) -> DataError:
+    advice = "; for tokens: label([Sentence(tuple(tokens))])" if isinstance(found, (list, tuple)) else ""
+    return DataError(f"a text must be a string, found {type(found).__name__}{advice}")
 
 
 def _warn_of_length() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from spansrl.calibration import Calibration
 from spansrl.decode import METHODS, Method, Order
 from spansrl.errors import ConfigError, MissingExtraError, ModelError
-from spansrl.frames import FrameIndex, load_frames
+from spansrl.frames import HOW_TO_REGISTER, FrameIndex, load_frames
 from spansrl.labeler import Scorer
 from spansrl.lexicon import LEXICON, read_lexicon
 from spansrl.model_directory import check_manifest, read_description, read_json
@@ -55,9 +55,12 @@ def load(
     is_exported = (directory / ENCODER_GRAPH).exists()
     if is_exported and str(device) != "cpu":
         raise ConfigError(f"device is {str(device)!r}; exported models run on the CPU, so leave it out")
+    if not isinstance(frames, (bool, FrameIndex)):
+        raise ConfigError(f"frames is {frames!r}; give True, False or a FrameIndex")
     known = load_frames() if frames is True else frames or None
     if rule_out_roles and known is None:
-        raise ConfigError("to rule out roles, PropBank's frames are needed; register them: spansrl frames")
+        advice = "leave out frames=False" if frames is False else HOW_TO_REGISTER
+        raise ConfigError(f"to rule out roles, PropBank's frames are needed; {advice}")
     if is_exported:
         # Batches are small: to label several at once is faster than to share the work of one.
         exported = OnnxModel.load(directory, threads=1)

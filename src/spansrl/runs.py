@@ -77,6 +77,10 @@ def read_splits(directory: Path, *, max_tokens: int = 0, partial: str = "") -> S
         raise DataError(f"{paths[0]}: no arguments to learn from{limit}")
     if not _has_arguments(dev):
         raise DataError(f"{paths[1]}: no arguments, so no F1 to choose the best epoch by")
+    for part, path in zip(more, paths[2:], strict=True):
+        if _has_arguments(part) and not set(role_inventory(part)) & set(role_inventory(train_data)):
+            found, wanted = role_inventory(part)[0], role_inventory(train_data)[0]
+            raise DataError(f"{path}: its roles ({found} …) are not those of {paths[0]} ({wanted} …)")
     names = ("train.jsonl", "dev.jsonl", "partial")
     hashes = {name: file_hash(path) for name, path in zip(names, paths, strict=False)}
     return Splits(train_data, dev, hashes, partial=[sent for part in more for sent in part])

@@ -23,11 +23,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from spansrl.cutting import moved
 from spansrl.errors import ConfigError, DataError, MissingExtraError
 from spansrl.loading import check_threads, load
 from spansrl.model_directory import read_description, write_bytes
 from spansrl.pipeline import Pipeline
-from spansrl.structures import PREDICATE_TYPES, Document, Proposition, Sentence, Span
+from spansrl.structures import PREDICATE_TYPES, Document, Proposition, Sentence
 
 try:
     import spacy.tokens
@@ -233,16 +234,7 @@ def _stored_sentence(doc: Doc, item: dict[str, Any]) -> Sentence:
 def _stored_propositions(doc: Doc, item: dict[str, Any]) -> tuple[Proposition, ...]:
     """The propositions of a sentence, with indices of the Doc."""
     places = [token.i for token in _stored_span(doc, item) if not token.is_space]
-    return tuple(_placed(prop, places) for prop in _stored_sentence(doc, item).props)
-
-
-def _placed(prop: Proposition, places: Sequence[int]) -> Proposition:
-    def move(span: Span) -> Span:
-        return Span(places[span.start], places[span.end - 1] + 1)
-
-    args = tuple(replace(arg, span=move(arg.span)) for arg in prop.args)
-    verb = None if prop.v is None else tuple(map(move, prop.v))
-    return replace(prop, pred=places[prop.pred], args=args, v=verb)
+    return tuple(moved(prop, places) for prop in _stored_sentence(doc, item).props)
 
 
 def _labelled_spans(doc: Doc) -> Iterator[spacy.tokens.Span]:

@@ -440,6 +440,31 @@ def test_a_model_that_finds_no_predicates_says_what_it_needs(call):
     assert call("label", "--model", "one", "a/file") == (1, "", missing)
 
 
+def test_a_file_that_is_missing_is_told_before_another_is_labelled(call, text_model):
+    code, out, err = call("label", "--model", text_model, "in.jsonl", "missing.jsonl")
+    missing = "missing.jsonl: cannot be read: No such file or directory; check the path"
+    assert (code, out, err) == (1, "", f"spansrl: error: {missing}\n")
+
+
+def test_data_that_is_taken_for_text_is_told(call, text_model, tmp_path):
+    (tmp_path / "tree.conllu").write_text("Go home.")
+    told = "spansrl: warning: tree.conllu is labelled as plain text, every character of it; "
+    code, _, err = call("label", "--model", text_model, "tree.conllu")
+    assert (code, err) == (0, f"{told}see --input for formats\n")
+    assert call("label", "--model", text_model, "--input", "text", "tree.conllu")[2] == ""
+
+
+def test_a_drawing_without_standard_output_is_one_line(text_model):
+    done = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *PROGRAM, "--model", text_model, "--output", "pretty", "Go."],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("spansrl: error: ")
+    assert done.stderr.count("\n") == 1
+
+
 def test_the_decoders_have_the_same_names_everywhere():
     (option,) = [param for param in label_command.params if param.name == "decoder"]
     assert set(option.type.choices) == set(METHODS)

@@ -32,6 +32,12 @@ def test_examples_are_read_with_their_rolesets(guard):
     assert len(reader.rolesets) == 3
 
 
+def test_an_example_that_is_cut_short_is_none(guard):
+    reader = ExampleReader()
+    assert reader.read(guard[: guard.index(b"</propbank>")]) is not None
+    assert reader.examples == []
+
+
 def test_an_example_is_a_sentence_with_one_proposition():
     sent = to_sentence(
         example("She kept -LRB- it -RRB- ``", "1", ("ARG1", "2", "4"), ("ARG0", "0", "0")), "keep.xml#0"
@@ -47,8 +53,13 @@ def test_a_predicate_of_several_words_has_pieces():
     (prop,) = to_sentence(example("They keep right on going", "3 1"), "x").props
     assert prop.pred == 1
     assert prop.v == (Span(1, 2), Span(3, 4))
-    (prop,) = to_sentence(example("They keep on going", "1 2"), "x").props
+    (prop,) = to_sentence(example("They keep on going", "1 2 1"), "x").props
     assert prop.v == (Span(1, 3),)
+
+
+def test_arguments_may_touch():
+    (prop,) = to_sentence(example("a b kept c", "2", ("ARG1", "1", "1"), ("ARG0", "0", "0")), "x").props
+    assert [arg.span for arg in prop.args] == [Span(0, 1), Span(1, 2)]
 
 
 @pytest.mark.parametrize(
@@ -78,6 +89,10 @@ def test_auxiliaries_are_known_by_their_sense():
         (example("She kept it", "1", ("ARG0", "0", "1")), "covers the predicate"),
         (example("a b c kept", "3", ("ARG0", "0", "1"), ("ARG1", "1", "2")), "arguments overlap"),
         (example("", ""), "no predicate is marked"),
+        (example("She kept it", "1", ("", "0", "0")), "an argument has no role"),
+        (example("She kept it", "1", ("V", "0", "0")), "an argument has no role"),
+        (example("She kept it", "9" * 5000), "not one of its words"),
+        (example("She kept it", "\u00b9"), "not one of its words"),
     ],
 )
 def test_what_is_no_sentence_is_told(found, reason):
@@ -147,5 +162,5 @@ def test_propbanks_examples_are_read(tmp_path):
     write_corpus(corpus, tmp_path)
     assert corpus.audit.sources["frames"]["commit"] == "c66e0cc"
     counts = corpus.audit.splits["train"]
-    assert (counts.sentences, counts.arguments) == (22982, 56120)
+    assert (counts.sentences, counts.arguments) == (22981, 56117)
     assert sum(len(sent) for sent in read_sentences(tmp_path / "train.jsonl")) == counts.tokens

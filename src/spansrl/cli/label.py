@@ -128,8 +128,10 @@ def command(
     directory = shipped_model() if model is None else model
     finds = finds_predicates(directory)
     sources = _sources(inputs or (STANDARD_STREAM,), input_format, finds=finds)
+    for source in sources:
+        source.check()
     chosen = _chosen_predicates(predicates, sources, directory, finds=finds)
-    _warn_of_unlikely_texts(sources)
+    _warn_of_unlikely_texts(sources, guessed=input_format is None)
     pipeline = load_pipeline(
         directory,
         threads=threads,
@@ -159,9 +161,12 @@ def _sources(inputs: Sequence[str], format: str | None, *, finds: bool) -> list[
     ]
 
 
-def _warn_of_unlikely_texts(sources: Sequence[Source]) -> None:
+def _warn_of_unlikely_texts(sources: Sequence[Source], *, guessed: bool) -> None:
     """Tell of texts that may have been meant as something else."""
     for source in sources:
+        if guessed and source.is_other_data:
+            told = f"{source.path} is labelled as plain text, every character of it; see --input for formats"
+            click.echo(f"spansrl: warning: {told}", err=True)
         if source.looks_like_a_file:
             click.echo(f"spansrl: warning: there is no file '{source.text}'; labelled as text", err=True)
     if len(sources) > 1 and all(source.is_a_word for source in sources):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import click
 
+from spansrl.errors import FormatError
 from spansrl.formats import READABLE, read_lines, read_sentences
 from spansrl.formats.detect import format_of_name
 from spansrl.formats.files import STANDARD_STREAM, OnRead, read_text
@@ -24,6 +25,7 @@ INPUTS = (TEXT, TOKENS, *READABLE)
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
 _LONG = 1 << 15  # characters without a blank line after which sentences are looked at one by one
 _UNSETTLED = 400  # characters at the end of a text that goes on
+_DATA = re.compile(r"\.(conllu?|xml|html?|csv|tsv|json|pdf|docx?)(\.(gz|xz))?$", re.IGNORECASE)
 _JSON_SENTENCE = re.compile(r'\s*\{\s*"[^"\n]{1,40}"\s*:')
 _FILE_NAME = re.compile(r"\S*[\\/]\S+|\S+\.\w{2,5}")
 
@@ -39,6 +41,16 @@ class Source(NamedTuple):
     def size(self) -> int | None:
         """Bytes of the file, where it is a file that has some."""
         return os.path.getsize(self.path) if self.path is not None and os.path.isfile(self.path) else None
+
+    def check(self) -> None:
+        """Raise what reading will raise where there is no such file, before anything else is read."""
+        if self.path not in (None, STANDARD_STREAM) and not os.path.exists(self.path or ""):
+            raise FormatError("cannot be read: No such file or directory; check the path", path=self.path)
+
+    @property
+    def is_other_data(self) -> bool:
+        """Whether it is read as text although its name stands for something else."""
+        return self.format == TEXT and self.path is not None and _DATA.search(self.path) is not None
 
     @property
     def looks_like_a_file(self) -> bool:

@@ -49,8 +49,8 @@ def write_labelled(
     """
     if format not in _WRITERS:
         return write_sentences(path, sentences, format, stream=True)
-    encoding = sys.stdout.encoding if path == STANDARD_STREAM and format == PRETTY else "utf-8"
     with open_output(path, stream=True) as output:
+        encoding = sys.stdout.encoding if path == STANDARD_STREAM and format == PRETTY else "utf-8"
         for piece in _WRITERS[format](sentences, path, frames):
             output.write(piece.encode(encoding))
             output.flush()
@@ -105,8 +105,8 @@ def _image(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) 
 
     found = list(islice(sentences, 2))
     if len(found) != 1:
-        how_many = "more than one sentence" if found else "no sentence"
-        raise DataError(f"an SVG image shows one sentence, and there is {how_many}; use --output html")
+        how_many = "more than one sentence; use --output html" if found else "no sentence in the input"
+        raise DataError(f"an SVG image shows one sentence, and there is {how_many}")
     yield sentence_svg(found[0], frames=frames)
 
 

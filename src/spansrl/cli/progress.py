@@ -15,7 +15,7 @@ from spansrl.progress import Progress, no_progress
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
     """A bar on standard error, if somebody is there to see it."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield no_progress
         return
     with ProgressBar(console=Console(stderr=True, markup=False, emoji=False), transient=True) as bar:

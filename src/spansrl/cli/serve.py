@@ -78,7 +78,6 @@ def command(
     from spansrl.server.running import run
 
     logging.basicConfig(format="spansrl: %(levelname)s: %(message)s")
-    logging.captureWarnings(True)
     run(
         lambda: spansrl.load(model, threads=threads),
         host=host,

@@ -25,6 +25,7 @@ from spansrl.frames.registering import read_frame_files
 from spansrl.lemmas import AUXILIARY_SENSES, Lemmatizer
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Argument, Proposition, Sentence, Span
+from spansrl.tags import VERB
 
 SPLIT = "train"
 _LEMMATIZER = Lemmatizer()
@@ -37,6 +38,7 @@ _WRITTEN = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{"
 }
 # Marks of an analysis, not words: *PRO*, [*T*-1], [Police]-1
 _NOT_A_WORD = re.compile(r"\[?\*\S*|\[?\S*\]-[0-9]+|\[[^\s\]]+|0")
+_NUMBER = re.compile(r"[0-9]{1,9}")
 _SHARED_WORDS = 8  # in a row, by which two sentences count as one
 
 
@@ -51,32 +53,38 @@ class Example:
 
 
 class ExampleReader(FrameReader):
-    """Reads rolesets with their examples."""
+    """Reads rolesets with their examples; `examples` holds those that were closed."""
 
     def __init__(self) -> None:
         super().__init__()
         self.examples: list[Example] = []
+        self._example: Example | None = None
         self._text: list[str] | None = None
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """An element begins."""
         super().start(tag, attributes)
         if tag == "example" and self.current is not None:
-            self.examples.append(Example(self.current))
-        elif tag == "text" and self.examples:
+            self._example = Example(self.current)
+        elif self._example is None:
+            return
+        elif tag == "text":
             self._text = []
             self.parser.CharacterDataHandler = self._text.append
-        elif tag == "rel" and self.examples:
-            self.examples[-1].predicate = attributes.get("relloc", "")
-        elif tag == "arg" and self.examples:
+        elif tag == "rel":
+            self._example.predicate = attributes.get("relloc", "")
+        elif tag == "arg":
             role, first, last = (attributes.get(key, "") for key in ("type", "start", "end"))
-            self.examples[-1].args.append((role, first, last))
+            self._example.args.append((role, first, last))
 
     def end(self, tag: str) -> None:
         """An element ends."""
-        if tag == "text" and self._text is not None:
-            self.examples[-1].text = "".join(self._text)
+        if self._example is not None and tag == "text" and self._text is not None:
+            self._example.text = "".join(self._text)
             self._text = self.parser.CharacterDataHandler = None
+        elif self._example is not None and tag == "example":
+            self.examples.append(self._example)
+            self._example = None
         super().end(tag)
 
 
@@ -131,9 +139,11 @@ def to_sentence(example: Example, name: str) -> Sentence:
     tokens = tuple(_WRITTEN.get(token, token) for token in example.text.split())
     if any(_NOT_A_WORD.fullmatch(token) for token in tokens):
         raise UnfitError("has traces among its words")
-    places = sorted(_place(number, len(tokens)) for number in example.predicate.split())
+    places = sorted({_place(number, len(tokens)) for number in example.predicate.split()})
     if not places:
         raise UnfitError("no predicate is marked")
+    if any(role in ("", VERB) for role, _, _ in example.args):
+        raise UnfitError("an argument has no role")
     args = tuple(
         sorted(
             (Argument(role, _span(first, last, len(tokens))) for role, first, last in example.args),
@@ -153,7 +163,7 @@ def to_sentence(example: Example, name: str) -> Sentence:
 
 
 def _place(number: str, size: int) -> int:
-    if not number.isdecimal() or int(number) >= size:
+    if not _NUMBER.fullmatch(number) or int(number) >= size:
         raise UnfitError("a place is not one of its words")
     return int(number)
 

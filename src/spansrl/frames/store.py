@@ -75,8 +75,7 @@ def load_frames() -> FrameIndex | None:
     path = index_path()
     if (content := _content(path)) is None:
         return None
-    first, _, body = content.partition(b"\n")
-    header = _header(first, path)
+    header, body = _header(content[0], path), content[1]
     if hashlib.sha256(body).hexdigest() != header["sha256"]:
         raise DataError(f"{path}: damaged, its SHA-256 is not what it should be; {_AGAIN}")
     try:
@@ -88,9 +87,9 @@ def load_frames() -> FrameIndex | None:
 def registered() -> Registration | None:
     """What is registered, without reading all of it."""
     path = index_path()
-    if (content := _content(path)) is None:
+    if (content := _content(path, whole=False)) is None:
         return None
-    header = _header(content.partition(b"\n")[0], path)
+    header = _header(content[0], path)
     return Registration(**{name: header[name] for name in Registration.__dataclass_fields__})
 
 
@@ -106,9 +105,11 @@ def remove_frames() -> bool:
     return True
 
 
-def _content(path: Path) -> bytes | None:
+def _content(path: Path, *, whole: bool = True) -> tuple[bytes, bytes] | None:
+    """The first line of the file and, if that is wanted, the rest; None where there is no file."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.readline(), file.read() if whole else b""
     except FileNotFoundError:
         return None
     except OSError as error:
