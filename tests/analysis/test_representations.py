@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -74,6 +76,15 @@ def test_an_exported_model_cannot_be_looked_into_and_the_run_behind_it_is_asked_
     load_model(directory, tmp_path)  # with its weights beside the graph, it still can
     (directory / WEIGHTS).unlink()
     with pytest.raises(NoSpanModelError, match="is an exported model; pass the run that it was made of"):
+        load_model(directory, tmp_path)
+
+
+def test_a_model_over_precomputed_vectors_cannot_be_looked_into(tmp_path):
+    directory = saved(tmp_path / "m")
+    description = json.loads((directory / "config.json").read_text())
+    description["config"]["embedder"] |= {"kind": "elmo", "precomputed": "vectors"}
+    (directory / "config.json").write_text(json.dumps(description))
+    with pytest.raises(NoSpanModelError, match="has vectors of its training data only, precomputed"):
         load_model(directory, tmp_path)
 
 

@@ -24,7 +24,7 @@ from spansrl.model.batch import Corpus
 from spansrl.model.ensemble import Mixture, MixtureScorer, ProductScorer, expert_features
 from spansrl.model.network import Network, TorchScorer
 from spansrl.model.span import SpanOutput, span_vectors
-from spansrl.model_directory import WEIGHTS
+from spansrl.model_directory import WEIGHTS, description_config, read_description
 from spansrl.progress import Progress
 from spansrl.runtime import ENCODER_GRAPH
 from spansrl.structures import Sentence
@@ -101,9 +101,16 @@ class LoadedModel:
 
 
 def load_model(directory: Path, cache: Path) -> LoadedModel:
-    """Any model directory with span scores; raises NoSpanModelError for a CRF and for an exported model."""
+    """Any model directory with span scores; raises NoSpanModelError for one that cannot be looked into."""
     if (directory / ENCODER_GRAPH).exists() and not (directory / WEIGHTS).exists():
         raise NoSpanModelError(f"{directory} is an exported model; pass the run that it was made of.")
+    description = read_description(directory)
+    if (
+        description.get("kind") == "network"
+        and description_config(description, directory).embedder.precomputed
+    ):
+        advice = "pass one over ELMo's own files."
+        raise NoSpanModelError(f"{directory} has vectors of its training data only, precomputed; {advice}")
     labeler = load_labeler(directory)
     scorer = labeler.scorer
     if isinstance(scorer, TorchScorer):
