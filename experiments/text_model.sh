@@ -3,9 +3,9 @@
 #     experiments/text_model.sh MINILM_DIR MPNET_DIR WORK_DIR DATE
 # The first two hold all-MiniLM-L6-v2 and all-mpnet-base-v2 as Hugging Face has them; WORK_DIR takes everything, and
 # training goes on where it stopped. Sources of EWT and PropBank's frames are downloaded unless SOURCES names a directory
-# with their archives. THREADS (by default 1) are for training. The result is WORK_DIR/model. It takes hours: two thirds of
-# an hour a BiLSTM and eleven minutes an epoch of MiniLM (26 with the frames' examples) on one core, 35 minutes an epoch of
-# MPNet on two (EXPERIMENTS.md).
+# with their archives. THREADS (by default 1) are for training, SEEDS (1 2 3) are the BiLSTMs'. The result is WORK_DIR/model.
+# It takes hours: two thirds of an hour a BiLSTM and eleven minutes an epoch of MiniLM (26 with the frames' examples) on one
+# core, 35 minutes an epoch of MPNet on two (EXPERIMENTS.md).
 set -eu
 minilm=$1 mpnet=$2 work=$3 date=$4
 here=$(dirname "$0")
@@ -32,10 +32,11 @@ if [ ! -e "$work/examples/train.jsonl" ]; then
     fi
     spansrl data examples "$@"
 fi
-for seed in 1 2 3; do
+spans=
+for seed in ${SEEDS:-1 2 3}; do
     train ewt-minilm-span "span-$seed" --set "embedder.path=$minilm" --set "training.seed=$seed"
+    spans=${spans:+$spans,}$work/span-$seed
 done
-spans=$work/span-1,$work/span-2,$work/span-3
 train ewt-text-teacher mpnet --set "embedder.path=$mpnet"
 train ewt-text text --set "embedder.path=$minilm"
 train ewt-distilled first --set "embedder.path=$minilm" --set "training.start=$work/text" \

@@ -37,7 +37,7 @@ def test_one_command_makes_a_model_with_its_card(tmp_path):
     done = subprocess.run(
         ["sh", SCRIPT, "minilm", "mpnet", "work", "2026-11-16"],
         cwd=tmp_path,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": path, "SEEDS": "1"},
         capture_output=True,
         text=True,
         timeout=600,
