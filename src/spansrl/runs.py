@@ -213,7 +213,8 @@ def _prepare_inputs(
         if config.embedder.precomputed:
             directory = Path(config.embedder.precomputed).expanduser()
             for name, part in (("train", tokens), ("dev", dev_tokens)):
-                embedder.remember(part, read_precomputed_features(directory / f"{name}.hdf5", part))
+                vectors = read_precomputed_features(directory / f"{name}.hdf5", part, cache, progress)
+                embedder.remember(part, vectors)
         else:
             embedder.remember(dev_tokens, embedder.prepare(dev_tokens, cache))
     return embedder.prepare(tokens, cache, progress)

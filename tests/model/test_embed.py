@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 import torch
@@ -11,7 +12,7 @@ import torch
 from builders import SENTENCES, make_network
 from spansrl.checkpoint import load_network, save_description, save_weights
 from spansrl.config import EmbedderConfig
-from spansrl.errors import DataError, ModelError
+from spansrl.errors import DataError, FormatError, ModelError
 from spansrl.labeler import Labeler
 from spansrl.model.batch import Corpus
 from spansrl.model.embed import (
@@ -21,6 +22,7 @@ from spansrl.model.embed import (
     WordEmbedder,
     build_embedder,
     load_embedder,
+    read_precomputed_features,
 )
 from spansrl.model.network import TorchScorer
 from spansrl.ragged import Ragged
@@ -206,6 +208,28 @@ def test_precomputed_vectors_are_known_for_their_sentences_only():
     assert embed(embedder, TOKENS)[1].tolist() == [[1, 1]] * 4
     with pytest.raises(DataError, match="no precomputed vectors for the sentence 'Something else'"):
         embedder.prepare([("Something", "else")])
+
+
+def test_precomputed_vectors_of_a_corpus_stay_on_disk(tmp_path):
+    sentences = [*TOKENS, TOKENS[0]]  # one of them twice, with vectors of its own
+    rows = [np.full((2, len(tokens), 3), k, np.float32) for k, tokens in enumerate(sentences)]
+    with h5py.File(tmp_path / "train.hdf5", "w") as file:
+        for k, row in enumerate(rows):
+            file.create_dataset(str(k), data=row)
+    seen = []
+    store = read_precomputed_features(
+        tmp_path / "train.hdf5", sentences, tmp_path / "cache", lambda *done: seen.append(done)
+    )
+    assert isinstance(store.values, np.memmap)
+    assert seen[-1] == (len(sentences), len(sentences))
+    in_memory = read_precomputed_features(tmp_path / "train.hdf5", sentences)
+    assert np.array_equal(store.values, in_memory.values)
+    embedder = LayeredEmbedder(PrecomputedSource(2, 3), 0.0)
+    embedder.remember(sentences, store)
+    assert embedder.prepare(sentences) is store
+    assert embedder.prepare(sentences[1:2]).values.tolist() == np.moveaxis(rows[1], 0, 1).tolist()
+    with pytest.raises(FormatError, match=r"no\.hdf5: cannot be read as HDF5"):
+        read_precomputed_features(tmp_path / "no.hdf5", sentences, tmp_path / "cache")
 
 
 # What is not there.

@@ -28,7 +28,9 @@ from spansrl.model.features import (
     Progress,
     Tokens,
     cached_features,
+    cached_rows,
     compute_features,
+    corpus_fingerprint,
     hash_of,
 )
 from spansrl.model.precomputed import read_precomputed
@@ -128,15 +130,19 @@ class LayeredEmbedder(Embedder):
         self.dropout = nn.Dropout(dropout)
         self.width = source.width
         self._known: dict[Tokens, tuple[Ragged, int]] = {}
+        self._corpora: dict[str, Ragged] = {}
 
     def remember(self, sentences: Sequence[Tokens], store: Ragged) -> None:
         """Have `prepare` find these sentences' features in the store instead of computing them."""
         self._known.update({tuple(tokens): (store, row) for row, tokens in enumerate(sentences)})
+        self._corpora[corpus_fingerprint(sentences)] = store
 
     def prepare(
         self, sentences: Sequence[Tokens], cache: Path | None = None, progress: Progress | None = None
     ) -> Ragged:
         """Features of every layer: remembered ones, from the cache, or computed now."""
+        if self._corpora and (whole := self._corpora.get(corpus_fingerprint(sentences))):
+            return whole  # perhaps from disk: a corpus may be larger than memory
         known = [self._known.get(tuple(tokens)) for tokens in sentences]
         found = [item for item in known if item is not None]
         if found and len(found) == len(known):
@@ -256,11 +262,29 @@ class PrecomputedSource:
         )
 
 
-def read_precomputed_features(path: Path, sentences: Sequence[Tokens]) -> Ragged:
-    """Vectors keyed by sentence index, as features of the sentences in order."""
+def read_precomputed_features(
+    path: Path, sentences: Sequence[Tokens], cache: Path | None = None, progress: Progress | None = None
+) -> Ragged:
+    """Vectors keyed by sentence index, as features of the sentences in order.
+
+    With a cache they are memory-mapped from there, in half precision: those of a corpus may be larger than
+    memory.
+    """
     with read_precomputed(path) as vectors:
-        rows = [np.moveaxis(vectors.layers(k, len(tokens)), 0, 1) for k, tokens in enumerate(sentences)]
-    return Ragged.of(rows, like=np.zeros((0, 1, 1), np.float32))
+
+        def layers(rows: Sequence[int]) -> list[npt.NDArray[np.float32]]:
+            return [np.moveaxis(vectors.layers(row, len(sentences[row])), 0, 1) for row in rows]
+
+        if cache is None:
+            return Ragged.of(layers(range(len(sentences))), like=np.zeros((0, 1, 1), np.float32))
+        shape = vectors.n_layers, vectors.width
+        return cached_rows(
+            cache / f"precomputed-{file_hash(path)[:16]}-{corpus_fingerprint(sentences)[:16]}.npy",
+            [len(tokens) for tokens in sentences],
+            shape,
+            layers,
+            progress,
+        )
 
 
 def build_embedder(config: EmbedderConfig, sentences: Sequence[Tokens]) -> Embedder:
