@@ -50,8 +50,8 @@ class TaskLabels:
     ) -> TaskLabels:
         """Types by part of speech; a predicate's candidates are those that labelling will offer.
 
-        The sentences `partial` follow the others: of those, only tokens with a proposition have a class, and
-        these only where their type is known.
+        The sentences `partial` follow the others. Their tokens have no class: to learn predicates from those
+        alone that are labelled would be to learn that every token is one.
         """
         props = [
             *((sent, prop, _type(sent, prop)) for sent in sentences for prop in sent.props),
@@ -66,7 +66,7 @@ class TaskLabels:
             if len(names) > 1 and prop.sense in names:
                 sense[k] = names.index(prop.sense)
         types = [_token_classes(sent) for sent in sentences]
-        types += [_known_classes(sent) for sent in partial]
+        types += [np.full(len(sent), IGNORED, dtype=np.int64) for sent in partial]
         return cls(Ragged.of(types, like=np.zeros(0, np.int64)), sense, candidates)
 
     def take(self, rows: IntArray, props: IntArray) -> TaskGold:
@@ -81,14 +81,6 @@ def _token_classes(sent: Sentence) -> IntArray:
     out = np.full(len(sent), NO_PREDICATE, dtype=np.int64)
     for prop in sent.props:
         out[prop.pred] = 1 + PREDICATE_TYPES.index(_type(sent, prop))
-    return out
-
-
-def _known_classes(sent: Sentence) -> IntArray:
-    out = np.full(len(sent), IGNORED, dtype=np.int64)
-    for prop in sent.props:
-        if type := predicate_type(sent, prop):
-            out[prop.pred] = 1 + PREDICATE_TYPES.index(type)
     return out
 
 
