@@ -44,8 +44,10 @@ train ewt-distilled first --set "embedder.path=$minilm" --set "training.start=$w
 teachers=$work/mpnet,$work/mpnet,$work/mpnet,$spans
 train ewt-distilled second --set "embedder.path=$minilm" --set "training.start=$work/first" \
     --set "distillation.teachers=$teachers"
-train ewt-distilled run --set "embedder.path=$minilm" --set "training.start=$work/second" \
+train ewt-distilled third --set "embedder.path=$minilm" --set "training.start=$work/second" \
     --set "distillation.teachers=$teachers" --set training.epochs=3 --set "training.partial=$work/examples/train.jsonl"
+train ewt-distilled run --set "embedder.path=$minilm" --set "training.start=$work/third" \
+    --set "distillation.teachers=$teachers" --set training.epochs=2 --set training.rate=1e-4 --set training.embedder_rate=4e-5
 
 rm -rf "$work/model"
 spansrl export "$work/run" --out "$work/model" --half --check "$work/ewt/dev.jsonl" --calibrate "$work/ewt/dev.jsonl"
