@@ -12,13 +12,17 @@ DEV := .venv-dev
 # A user's settings must not reach into our environments.
 unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
 
-.PHONY: demo test check format bench scores docs clean
+.PHONY: demo test test-all check format bench scores docs clean
 
 demo: $(BASE)/ready-$(KEY)
 	@PATH="$(CURDIR)/$(BASE)/bin:$$PATH" examples/demo.sh
 
 test: $(DEV)/ready-$(KEY)
 	$(DEV)/bin/python -m pytest
+
+# With the tests that take long (the shipped model's whole recipe on toys, more families of exports).
+test-all: $(DEV)/ready-$(KEY)
+	$(DEV)/bin/python -m pytest -m ''
 
 check: $(DEV)/ready-$(KEY)
 	$(DEV)/bin/python -m ruff format --check .

@@ -110,10 +110,10 @@ def test_a_megabyte_of_one_character_is_no_problem(unit):
 
 
 @pytest.mark.slow
-def test_megabytes_of_sentences_are_labelled():
-    text = "They called it off, didn't they?\n" * 60_000
+def test_a_megabyte_of_sentences_is_labelled():
+    text = "They called it off, didn't they?\n" * 30_000
     document = SRL(text, predicates=["adjective"])
-    assert len(document.sentences) == 60_000
+    assert len(document.sentences) == 30_000
     assert_same_labels(
         [replace(document.sentences[-1], char_start=0)],
         list(SRL("They called it off, didn't they?", predicates=["adjective"]).sentences),

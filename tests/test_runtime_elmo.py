@@ -56,7 +56,9 @@ class Pair:
         return labeler_of(self.torch, self.torch.network)
 
 
-@pytest.fixture(scope="module", params=["tiny", pytest.param("published", marks=needs_fixture)])
+@pytest.fixture(
+    scope="module", params=["tiny", pytest.param("published", marks=[needs_fixture, pytest.mark.long])]
+)
 def elmo(request, tmp_path_factory):
     """A directory with options.json and weights.hdf5."""
     directory = tmp_path_factory.mktemp("elmo") / "files"

@@ -19,7 +19,7 @@ from toy_text_model import TOYS, tagged
 SCRIPT = Path(__file__).parents[1] / "experiments" / "text_model.sh"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("sh") is None, reason="needs a POSIX shell")
 def test_one_command_makes_a_model_with_its_card(tmp_path):
     for name in ("minilm", "mpnet"):

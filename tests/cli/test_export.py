@@ -46,10 +46,10 @@ HEADS = {
 # Every head and every way to embed tokens, but not each with each: an export takes seconds.
 FAMILIES = [
     ("words", "span-marked"),
-    ("words", "crf-once"),
+    pytest.param("words", "crf-once", marks=pytest.mark.long),
     ("vectors", "span-next"),
-    ("vectors", "crf-marked"),
-    ("frozen", "span-once"),
+    pytest.param("vectors", "crf-marked", marks=pytest.mark.long),
+    pytest.param("frozen", "span-once", marks=pytest.mark.long),
     ("frozen", "text"),
     ("tuned", "crf-once"),
     ("tuned", "text"),
