@@ -34,12 +34,12 @@ from spansrl.runtime import ARGUMENTS_GRAPH, ENCODER_GRAPH, FrameModel, OnnxMode
 from spansrl.structures import Sentence
 
 OPSET = 20
-# Settings that name files of the machine on which a model was made; the second may name several.
+# Settings that name files of the machine on which a model was made, one or several with commas between.
 PATHS = (
     ("embedder", "path"),
-    ("distillation", "teachers"),
     ("embedder", "words_path"),
     ("embedder", "precomputed"),
+    ("distillation", "teachers"),
     ("training", "start"),
     ("training", "partial"),
 )

@@ -17,7 +17,7 @@ from spansrl.corpora.audit import Audit
 from spansrl.corpora.conllu import read_conllu
 from spansrl.corpora.corpus import Corpus
 from spansrl.corpora.joining import join_document
-from spansrl.corpora.sources import Pin, fetched, fingerprint, lines_of, read_members
+from spansrl.corpora.sources import Pin, fetched, fingerprint, lines_of, pinned_commit, read_members
 from spansrl.errors import DataError
 from spansrl.formats.conll import read_conll
 from spansrl.formats.layouts import LAYOUTS
@@ -120,12 +120,7 @@ def _check_words(words: Source, skeletons: Source) -> None:
 def _provenance(source: Source, pin: Pin, *, must_match: bool) -> Json:
     """What audit.json says about a source: nothing that depends on where it lies."""
     found = fingerprint(source.files)
-    if must_match and found != pin.sha256:
-        raise DataError(
-            f"{source.root}: the files are not those of commit {pin.commit}: "
-            f"their digest is {found}, expected {pin.sha256}"
-        )
-    commit = pin.commit if found == pin.sha256 else None
+    commit = pinned_commit(pin, found, source.root, must_match=must_match)
     return {"commit": commit, "files": len(source.files), "sha256": found}
 
 

@@ -51,6 +51,18 @@ class Pin:
     sha256: str
 
 
+def pinned_commit(pin: Pin, digest: str, shown: str, *, must_match: bool) -> str | None:
+    """The pin's commit if the files with this digest are its files; if they must be, all else is an error."""
+    if digest == pin.sha256:
+        return pin.commit
+    if must_match:
+        raise DataError(
+            f"{shown}: the files are not those of commit {pin.commit}: "
+            f"their digest is {digest}, expected {pin.sha256}"
+        )
+    return None
+
+
 def is_url(source: str) -> bool:
     """Whether a source is to be downloaded."""
     return source.startswith(("http://", "https://"))

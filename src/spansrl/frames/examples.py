@@ -1,10 +1,10 @@
 """The sentences by which PropBank's frames show their senses, as a corpus: one labelled predicate each.
 
-    <example name="keep-v: plain old transitive" src="">
-      <text>The Herald kept its old - time Hearst readership .</text>
+    <example>
+      <text>Two dogs guard the house .</text>
       <propbank>
-        <rel relloc="2">kept</rel>
-        <arg type="ARG0" start="0" end="1">The Herald</arg> …
+        <rel relloc="2">guard</rel>
+        <arg type="ARG0" start="0" end="1">Two dogs</arg> …
 
 Other predicates of such a sentence are not labelled, so that it says nothing about which tokens are none.
 """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spansrl.checks import counted
-from spansrl.corpora.sources import Pin, fetched, fingerprint, is_url, read_members
+from spansrl.corpora.sources import Pin, fetched, fingerprint, is_url, pinned_commit, read_members
 from spansrl.errors import DataError, FormatError
 from spansrl.frames.index import FrameIndex
 from spansrl.frames.parsing import Roleset, read_frame_file
@@ -81,12 +81,8 @@ def read_frame_files(source: str | None, instead: str, *, progress: Progress = n
     shown = source or FRAMES.url
     files = _files(shown, instead, progress)
     digest = fingerprint(files)
-    if source is None and digest != FRAMES.sha256:
-        raise DataError(
-            f"{shown}: the files are not those of commit {FRAMES.commit}: "
-            f"their digest is {digest}, expected {FRAMES.sha256}"
-        )
-    return FrameFiles(shown, files, digest, FRAMES.commit if digest == FRAMES.sha256 else None)
+    commit = pinned_commit(FRAMES, digest, shown, must_match=source is None)
+    return FrameFiles(shown, files, digest, commit)
 
 
 def _files(shown: str, instead: str, progress: Progress) -> dict[str, bytes]:
