@@ -16,6 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_safetensors
 from torch import Tensor, nn
 
+from spansrl.averaging import WeightAverage
 from spansrl.errors import ConfigError, ModelError, SpansrlError
 from spansrl.lexicon import LEXICON, lexicon_to_dict
 from spansrl.model.embed import load_embedder
@@ -134,7 +135,11 @@ def _read_metadata(path: Path) -> dict[str, str]:
 
 
 def save_state(
-    path: Path, module: nn.Module, optimizer: torch.optim.Optimizer, facts: Mapping[str, Any]
+    path: Path,
+    module: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    facts: Mapping[str, Any],
+    average: WeightAverage | None = None,
 ) -> None:
     """All that resuming needs, in one file: weights, Adam's moments, random state, and the caller's facts.
 
@@ -149,6 +154,9 @@ def save_state(
     for name, parameter in module.named_parameters():
         for key, value in optimizer.state.get(parameter, {}).items():
             tensors[f"optimizer.{name}.{key}"] = value.detach().cpu().contiguous()
+    if average is not None:
+        tensors |= {f"average.{name}": value.cpu().contiguous() for name, value in average.tensors.items()}
+        facts = {**facts, "averaged": average.steps}
     tensors["random.cpu"] = torch.get_rng_state()
     if torch.cuda.is_available():
         tensors["random.cuda"] = torch.cuda.get_rng_state()
@@ -156,7 +164,12 @@ def save_state(
     write_bytes(path, to_safetensors(tensors, metadata={"state": json.dumps(facts)}))
 
 
-def load_state(path: Path, module: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+def load_state(
+    path: Path,
+    module: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    average: WeightAverage | None = None,
+) -> dict[str, Any]:
     """Put module, optimiser and random state back; returns the facts that were saved with them."""
     facts = read_state_facts(path)
     tensors = _load_tensors(path)
@@ -172,6 +185,10 @@ def load_state(path: Path, module: nn.Module, optimizer: torch.optim.Optimizer) 
             }
             if moments:
                 optimizer.state[parameter] = moments
+        if average is not None:
+            for name, value in average.tensors.items():
+                value.copy_(tensors[f"average.{name}"])
+            average.steps = int(facts.get("averaged", 0))
         torch.set_rng_state(tensors["random.cpu"])
         if "random.cuda" in tensors and torch.cuda.is_available():
             torch.cuda.set_rng_state(tensors["random.cuda"])

@@ -148,7 +148,10 @@ class TrainingConfig:
     l2: float = 1e-4  # λ of λ/2·‖θ‖², coupled as in Adam (not AdamW)
     clip: float = 0.0  # largest norm of the gradient; 0: no limit
     max_tokens: int = 0  # training leaves out longer sentences; 0: no limit
-    partial: str = ""  # JSON lines to learn from too, in which not every predicate is labelled
+    layer_decay: float = 1.0  # rate of each transformer layer relative to the layer above it
+    average: float = 0.0  # decay of a moving average of the weights, used for evaluation; 0: none
+    partial: str = ""  # files of JSON Lines, separated by commas, in which not every predicate is labeled
+    partial_share: float = 1.0  # share of the partially labeled sentences used in each epoch, in turn
     start: str = ""  # model directory whose weights to start from; empty: new ones
     seed: int = 1  # decides initial weights, order of the batches and dropout
     save_minutes: float = 5.0  # resumable state is saved this often, and after every epoch
@@ -160,8 +163,16 @@ class TrainingConfig:
         for name in ("rate", "embedder_rate", "l2", "clip", "save_minutes", "max_tokens"):
             _at_least(f"training.{name}", getattr(self, name), 0)
         _in_range("training.seed", self.seed, 0, 2**63 - 1)
+        _in_range("training.layer_decay", self.layer_decay, 0.01, 1.0)
+        _in_range("training.average", self.average, 0.0, 0.99999)
+        _in_range("training.partial_share", self.partial_share, 0.001, 1.0)
         for name in ("hold", "warmup"):
             _in_range(f"training.{name}", getattr(self, name), 0.0, 1.0)
+
+    @property
+    def partial_files(self) -> list[Path]:
+        """The files of partially labeled sentences."""
+        return [Path(name.strip()).expanduser() for name in self.partial.split(",") if name.strip()]
 
 
 @dataclass(frozen=True, slots=True)

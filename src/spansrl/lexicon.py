@@ -15,9 +15,9 @@ from spansrl.structures import Sentence
 LEXICON = "lexicon.json"
 
 
-def learn_lexicon(sentences: Sequence[Sentence]) -> SenseInventory:
-    """The senses of a training set, with a lemmatizer made from it."""
-    return SenseInventory.of(sentences, Lemmatizer.of(sentences))
+def learn_lexicon(sentences: Sequence[Sentence], partial: Sequence[Sentence] = ()) -> SenseInventory:
+    """The senses of a training set and of partially labeled sentences, with a lemmatizer of the former."""
+    return SenseInventory.of([*sentences, *partial], Lemmatizer.of(sentences))
 
 
 def lexicon_to_dict(inventory: SenseInventory) -> dict[str, Any]:

@@ -69,6 +69,11 @@ class PieceStore:
     windows: IntArray  # (S + 1,) windows of sentence s
     lengths: IntArray  # (S,) tokens
 
+    @property
+    def piece_counts(self) -> IntArray:
+        """(S,) the pieces of each sentence's longest window: what a batch is padded to."""
+        return np.maximum.reduceat(self.pieces.lengths, self.windows[:-1])
+
     def take(self, rows: IntArray) -> PieceBatch:
         """The chosen sentences as one padded batch."""
         chosen = [np.arange(self.windows[row], self.windows[row + 1]) for row in rows]

@@ -20,6 +20,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from spansrl.averaging import WeightAverage
 from spansrl.checkpoint import STATE, load_state, read_state_facts, save_state, save_weights, saved_epoch
 from spansrl.errors import ConfigError, ModelError
 from spansrl.model_directory import DESCRIPTION, WEIGHTS, not_saved, read_json, write_bytes, write_json
@@ -98,14 +99,16 @@ def take_up(
     out: Path,
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
+    average: WeightAverage,
     position: Position,
     environment: Mapping[str, Any],
 ) -> None:
     """Put model, optimiser and random state back, and the directory's other files in line with them."""
-    load_state(out / STATE, model, optimizer)
+    load_state(out / STATE, model, optimizer, average)
     _trim_log(out / LOG, epochs=position.epoch)
     if position.step == 0 and 0 <= position.best_epoch == position.epoch - 1:
-        save_weights(out, model, epoch=position.best_epoch)
+        with average.applied():
+            save_weights(out, model, epoch=position.best_epoch)
     elif position.best_epoch >= 0 and not (out / WEIGHTS).exists():
         raise ModelError(f"{out / WEIGHTS}: the best epoch's weights are gone; start again in another --out")
     record = read_json(out / RECORD)
@@ -114,9 +117,15 @@ def take_up(
         write_json(out / RECORD, {**record, "resumed_with": [*resumed_with, environment]})
 
 
-def save_position(out: Path, model: nn.Module, optimizer: torch.optim.Optimizer, position: Position) -> None:
+def save_position(
+    out: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    position: Position,
+    average: WeightAverage | None = None,
+) -> None:
     """Save all that `take_up` needs."""
-    save_state(out / STATE, model, optimizer, {"position": asdict(position)})
+    save_state(out / STATE, model, optimizer, {"position": asdict(position)}, average)
 
 
 def append_log(out: Path, line: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,6 +16,7 @@ from torch import nn
 
 import spansrl
 from spansrl import run_directory
+from spansrl.averaging import WeightAverage
 from spansrl.checkpoint import (
     load_network,
     load_weights,
@@ -38,6 +39,7 @@ from spansrl.model.features import Progress
 from spansrl.model.network import Network, TorchScorer
 from spansrl.model.teachers import teacher_marginals
 from spansrl.model_directory import WEIGHTS, file_hash
+from spansrl.pieces import PieceStore
 from spansrl.senses import SenseInventory
 from spansrl.structures import Sentence
 from spansrl.training import Examples, Position, Step, Trainable, make_optimizer, train
@@ -54,19 +56,19 @@ class Splits:
     partial: list[Sentence] = field(default_factory=list)  # in which not every predicate is labelled
 
 
-def read_splits(directory: Path, *, max_tokens: int = 0, partial: str = "") -> Splits:
+def read_splits(directory: Path, *, max_tokens: int = 0, partial: Sequence[Path] = ()) -> Splits:
     """train.jsonl and dev.jsonl of a corpus directory; sentences without tokens are left out.
 
-    `partial` names a file of further sentences to learn from.
+    `partial` names files of further sentences to learn from.
     """
     paths = [directory / "train.jsonl", directory / "dev.jsonl"]
     for path in paths:
         if not path.is_file():
             raise DataError(f"{path}: no such file; make it with `spansrl data`, or give another --data")
-    if partial:
-        paths.append(Path(partial).expanduser())
-        if not paths[-1].is_file():
-            raise DataError(f"{paths[-1]}: no such file; correct training.partial")
+    for path in partial:
+        if not path.is_file():
+            raise DataError(f"{path}: no such file; correct training.partial")
+        paths.append(path)
     train_data, dev, *more = ([sent for sent in read_sentences(path) if sent.tokens] for path in paths)
     if max_tokens:
         train_data = [sent for sent in train_data if len(sent) <= max_tokens]
@@ -81,7 +83,7 @@ def read_splits(directory: Path, *, max_tokens: int = 0, partial: str = "") -> S
         if _has_arguments(part) and not set(role_inventory(part)) & set(role_inventory(train_data)):
             found, wanted = role_inventory(part)[0], role_inventory(train_data)[0]
             raise DataError(f"{path}: its roles ({found} …) are not those of {paths[0]} ({wanted} …)")
-    names = ("train.jsonl", "dev.jsonl", "partial")
+    names = ("train.jsonl", "dev.jsonl", "partial", *(f"partial-{k}" for k in range(2, len(partial) + 1)))
     hashes = {name: file_hash(path) for name, path in zip(names, paths, strict=False)}
     return Splits(train_data, dev, hashes, partial=[sent for part in more for sent in part])
 
@@ -103,14 +105,19 @@ class CorpusExamples:
 
     def steps(self) -> int:
         """Batches in an epoch."""
-        return self.corpus.steps(self.config.batch_size, by_sentence=self.by_sentence)
+        settings = self.config
+        return self.corpus.steps(settings.batch_size, settings.partial_share, by_sentence=self.by_sentence)
 
     def epoch(self, epoch: int, skip: int = 0) -> Iterator[tuple[Batch, Any]]:
         """The batches of an epoch, without the first `skip`."""
         settings = self.config
         make = self.corpus.sentence_batch if self.by_sentence else self.corpus.batch
         items = self.corpus.epoch_items(
-            settings.batch_size, seed=settings.seed, epoch=epoch, by_sentence=self.by_sentence
+            settings.batch_size,
+            settings.partial_share,
+            seed=settings.seed,
+            epoch=epoch,
+            by_sentence=self.by_sentence,
         )
         for batch in map(make, items[skip:]):
             inputs = self.embedder.take(self.store, batch.rows)
@@ -147,7 +154,7 @@ def prepare_run(
     torch.manual_seed(config.training.seed)
     tokens = [sent.tokens for sent in (*splits.train, *splits.partial)]
     embedder = build_embedder(config.embedder, tokens)
-    inventory = learn_lexicon(splits.train) if config.tasks.any else None
+    inventory = learn_lexicon(splits.train, splits.partial) if config.tasks.any else None
     senses = () if inventory is None else inventory.senses
     network = Network(config, role_inventory(splits.train), embedder, senses)
     if config.training.start:
@@ -158,6 +165,8 @@ def prepare_run(
         teacher = teacher_marginals(_teachers(config, network), asked, _kept_in(cache), progress)
         corpus = replace(corpus, teacher=teacher)
     store = _prepare_inputs(config, embedder, splits, cache, progress)
+    if isinstance(store, PieceStore):
+        corpus = replace(corpus, costs=store.piece_counts)
     network.to(device)
     by_sentence = config.encoder.predicate == "after"
     output = config.output
@@ -242,23 +251,26 @@ def execute(
     """
     with run_directory.claimed(out):
         optimizer = make_optimizer(run.model, run.config)
+        average = WeightAverage(run.model, run.config.average)
         position = run_directory.find_position(out, run.facts, resume=resume)
         if position is None:
             position = Position()
             run_directory.start(out, {**run.facts, **environment()}, run.describe)
         else:
-            run_directory.take_up(out, run.model, optimizer, position, environment())
+            run_directory.take_up(out, run.model, optimizer, average, position, environment())
         clock = _Clock(whole=position.step == 0)
-        for step in train(run.trainable, optimizer, run.examples, run.evaluate, run.config, position):
+        steps = train(run.trainable, optimizer, run.examples, run.evaluate, run.config, position, average)
+        for step in steps:
             stopped = should_stop() and step.position.epoch < run.config.epochs
             event = clock.event(step, stopped=stopped)
             if step.dev is not None:
                 run_directory.append_log(out, log_line(event, step.dev))
             if step.dev is not None or stopped or clock.since_save() >= 60 * run.config.save_minutes:
-                run_directory.save_position(out, run.model, optimizer, step.position)
+                run_directory.save_position(out, run.model, optimizer, step.position, average)
                 clock.saved()
             if step.is_best:
-                save_weights(out, run.model, epoch=step.epoch)
+                with average.applied():
+                    save_weights(out, run.model, epoch=step.epoch)
             yield event
             if stopped:
                 return

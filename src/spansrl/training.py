@@ -7,6 +7,7 @@ depends on seed and epoch alone, and a run that was cut off goes on from its `Po
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -14,6 +15,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from spansrl.averaging import WeightAverage
 from spansrl.config import TrainingConfig
 from spansrl.errors import SpansrlError
 from spansrl.evaluation import Score
@@ -76,8 +78,10 @@ def train(
     evaluate: Callable[[], Score],
     config: TrainingConfig,
     position: Position,
+    average: WeightAverage | None = None,
 ) -> Iterator[Step]:
     """Train from a position to the last epoch; evaluates on development data after every epoch."""
+    average = average or WeightAverage(model, 0.0)
     per_epoch = examples.steps()
     total = per_epoch * config.epochs
     for epoch in range(position.epoch, config.epochs):
@@ -91,11 +95,13 @@ def train(
                     f"the loss became {loss} in batch {position.step + 1} of epoch {epoch + 1}; "
                     "start anew with a lower training.rate, or with training.clip = 5"
                 )
+            average.update()
             position = replace(position, step=position.step + 1, loss_sum=position.loss_sum + loss)
             mean = position.loss_sum / position.step
             yield Step(position, epoch, number + 1, total, mean, rate, n_props=batch.n_props)
         # A resumed run may have nothing left of the epoch but this: count again, do not remember.
-        dev = evaluate()
+        with average.applied():
+            dev = evaluate()
         done = (epoch + 1) * per_epoch
         rate = config.rate * rate_factor(config, done - 1, per_epoch)
         mean = position.loss_sum / per_epoch
@@ -125,14 +131,27 @@ def _update(
 
 
 def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Adam:
-    """Adam with coupled L2; a fine-tuned encoder's parameters may have a rate of their own."""
-    groups: dict[bool, list[nn.Parameter]] = {False: [], True: []}
+    """Adam with coupled L2; the layers of a fine-tuned encoder may have rates of their own."""
+    layers = {name: _layer_of(name) for name, p in model.named_parameters() if p.requires_grad}
+    top = max((layer for layer in layers.values() if layer is not None), default=0)
+    groups: dict[float, list[nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
-            groups[".transformer." in f".{name}"].append(parameter)
-    rates = {False: config.rate, True: config.embedder_rate or config.rate}
-    settings = [{"params": params, "base_rate": rates[key]} for key, params in groups.items() if params]
+            layer = layers[name]
+            rate = config.rate
+            if layer is not None:
+                rate = (config.embedder_rate or config.rate) * config.layer_decay ** (top - layer)
+            groups.setdefault(rate, []).append(parameter)
+    settings = [{"params": params, "base_rate": rate} for rate, params in groups.items()]
     return torch.optim.Adam(settings, lr=config.rate, betas=(0.9, 0.999), weight_decay=config.l2, fused=True)
+
+
+def _layer_of(name: str) -> int | None:
+    """The layer of a fine-tuned encoder that a parameter is in, the embeddings being layer 0; else None."""
+    if ".transformer." not in f".{name}":
+        return None
+    found = re.search(r"\.layers?\.(\d+)\.", name)
+    return int(found[1]) + 1 if found else 0
 
 
 def rate_factor(config: TrainingConfig, step: int, per_epoch: int) -> float:

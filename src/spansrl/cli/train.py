@@ -89,7 +89,7 @@ def command(
     settings = load_config(config, overrides)
     device = use_device(device)
     splits = runs.read_splits(
-        data, max_tokens=settings.training.max_tokens, partial=settings.training.partial
+        data, max_tokens=settings.training.max_tokens, partial=settings.training.partial_files
     )
     # Before anything slow: is there something to do, and may it be done there?
     position = run_directory.find_position(out, runs.run_facts(settings, splits), resume=resume)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -94,6 +95,8 @@ class Corpus:
     arg_offsets: IntArray  # (P + 1,) arguments of proposition p
     args: IntArray  # (A, 3) role, first token, last token
     tasks: TaskLabels | None = None
+    costs: IntArray | None = None  # (S,) what batches are grouped by, where it is not the number of tokens
+    n_partial: int = 0  # sentences at the end in which not every predicate is labeled
     teacher: Ragged | None = None  # a row a proposition: (T, 2, R); may end before the propositions do
 
     @classmethod
@@ -124,6 +127,7 @@ class Corpus:
             arg_offsets=offsets_of([len(args) for args in known]),
             args=np.array(flat, dtype=np.int64).reshape(-1, 3),
             tasks=tasks,
+            n_partial=len(partial),
         )
 
     @property
@@ -176,25 +180,45 @@ class Corpus:
         """Every proposition, in order."""
         return self.batch(np.arange(self.n_props))
 
-    def epoch_items(self, batch_size: int, *, seed: int, epoch: int, by_sentence: bool) -> list[IntArray]:
+    def epoch_items(
+        self, batch_size: int, partial_share: float = 1.0, *, seed: int, epoch: int, by_sentence: bool
+    ) -> list[IntArray]:
         """What goes into each batch of an epoch, similar lengths together; seed and epoch decide the order.
 
         Items are propositions (for `batch`), or sentences with all of theirs (for `sentence_batch`).
         """
-        items, lengths = self._items(by_sentence)
+        items, lengths = self._items(by_sentence, partial_share, epoch)
         order = np.random.default_rng([seed, epoch])
         return [items[chosen] for chosen in _shuffled(lengths, batch_size, order)]
 
-    def steps(self, batch_size: int, *, by_sentence: bool) -> int:
+    def steps(self, batch_size: int, partial_share: float = 1.0, *, by_sentence: bool) -> int:
         """Batches in an epoch."""
-        return -(-len(self._items(by_sentence)[0]) // batch_size)
+        return -(-len(self._items(by_sentence, partial_share)[0]) // batch_size)
 
-    def _items(self, by_sentence: bool) -> tuple[IntArray, IntArray]:
-        """What an epoch goes through, and how long it is; predicates are learnt from all sentences."""
+    def _items(
+        self, by_sentence: bool, partial_share: float = 1.0, epoch: int = 0
+    ) -> tuple[IntArray, IntArray]:
+        """The items of an epoch and their lengths; predicates are learned from all sentences."""
+        costs = self.lengths if self.costs is None else self.costs
+        used = self._used(partial_share, epoch)  # (S,)
         if not by_sentence:
-            return np.arange(self.n_props), self.lengths[self.prop_sentence]
-        wanted = np.diff(self.prop_offsets) >= (0 if self.tasks is not None else 1)
-        return np.flatnonzero(wanted), self.lengths[wanted]
+            props = np.flatnonzero(used[self.prop_sentence])
+            return props, costs[self.prop_sentence[props]]
+        used &= np.diff(self.prop_offsets) >= (0 if self.tasks is not None else 1)
+        return np.flatnonzero(used), costs[used]
+
+    def _used(self, partial_share: float, epoch: int) -> npt.NDArray[np.bool_]:
+        """The sentences of an epoch: all fully labeled ones, and the next share of the others.
+
+        Every epoch has the same number of them, and 1 / share epochs together have all.
+        """
+        used = np.ones(len(self.lengths), dtype=bool)
+        if self.n_partial and partial_share < 1:
+            full, size = len(self.lengths) - self.n_partial, round(partial_share * self.n_partial)
+            used[full:] = False
+            order = np.random.default_rng(0).permutation(self.n_partial)
+            used[full + np.take(order, np.arange(epoch * size, (epoch + 1) * size), mode="wrap")] = True
+        return used
 
     def _props_of(self, sentences: IntArray) -> IntArray:
         return np.concatenate([np.arange(self.prop_offsets[s], self.prop_offsets[s + 1]) for s in sentences])
