@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from spansrl.decode import Method, SpanScores, bio_transitions, decode, log_partition, viterbi
+from spansrl.decoding import Method, SpanScores, bio_transitions, decode, log_partition, viterbi
 
 CORE = [f"ARG{k}" for k in range(6)]
 

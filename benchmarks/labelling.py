@@ -14,11 +14,11 @@ from pathlib import Path
 import torch
 
 from measure import machine, peak_of_process, table
-from spansrl.decode import SpanScores, TagScores
-from spansrl.ensembles import load_labeler
+from spansrl.decoding import SpanScores, TagScores
 from spansrl.formats import read_sentences
-from spansrl.labeler import Scorer
+from spansrl.inference.labeler import Scorer
 from spansrl.structures import Sentence
+from spansrl.training.ensembles import load_labeler
 
 
 class TimedScorer:

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from measure import added_memory, machine, peak_memory, seconds, table
-from spansrl.model.batch import Gold
-from spansrl.model.span import SpanOutput, span_loss
+from spansrl.nn.batch import Gold
+from spansrl.nn.outputs.span import SpanOutput, span_loss
 
 B, R, D = 8, 59, 300
 

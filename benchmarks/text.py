@@ -30,11 +30,11 @@ from unittest import mock
 
 import spansrl
 from measure import machine, peak_memory, peak_of_process, table
-from spansrl import pipeline as pipeline_module
-from spansrl import runtime
 from spansrl.formats import read_sentences
-from spansrl.loading import shipped_model
-from spansrl.pieces import load_tokenizer
+from spansrl.inference import pipeline as pipeline_module
+from spansrl.inference import runtime
+from spansrl.inference.inputs.pieces import load_tokenizer
+from spansrl.inference.loading import shipped_model
 from spansrl.structures import Sentence
 
 ROOT = Path(__file__).resolve().parents[1]

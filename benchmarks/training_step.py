@@ -17,15 +17,15 @@ import numpy as np
 import torch
 
 from measure import machine, matmul_rate, table
-from spansrl.config import Config, config_from_dict
-from spansrl.model.batch import Batch, Corpus
-from spansrl.model.crf import crf_loss, gold_tags
-from spansrl.model.embed import LayeredEmbedder
-from spansrl.model.network import Network
-from spansrl.model.span import SpanLogits, span_loss
-from spansrl.ragged import Ragged, offsets_of
+from spansrl.arrays import Ragged, offsets_of
+from spansrl.nn.batch import Batch, Corpus
+from spansrl.nn.embedders.embed import LayeredEmbedder
+from spansrl.nn.network import Network
+from spansrl.nn.outputs.crf import crf_loss, gold_tags
+from spansrl.nn.outputs.span import SpanLogits, span_loss
 from spansrl.structures import Argument, Proposition, Sentence, Span
-from spansrl.training import make_optimizer
+from spansrl.inference.config import Config, config_from_dict
+from spansrl.training.loop import make_optimizer
 
 N, T, LAYERS, WIDTH, ROLES = 64, 25, 7, 384, 58
 

@@ -16,14 +16,14 @@ from pathlib import Path
 
 import torch
 
-from spansrl.ensembles import load_labeler
 from spansrl.evaluation import official_report, score
 from spansrl.formats import read_sentences, write_sentences
-from spansrl.labeler import Labeler
-from spansrl.model.embed import LayeredEmbedder
-from spansrl.model.ensemble import MixtureScorer, ProductScorer
-from spansrl.model.network import TorchScorer
+from spansrl.inference.labeler import Labeler
+from spansrl.nn.embedders.embed import LayeredEmbedder
+from spansrl.nn.ensembles import MixtureScorer, ProductScorer
+from spansrl.nn.network import TorchScorer
 from spansrl.structures import Sentence
+from spansrl.training.ensembles import load_labeler
 
 HEADER = [
     "model",

@@ -19,11 +19,11 @@ from typing import TypeVar
 import numpy as np
 
 from spansrl.formats import read_sentences
-from spansrl.frames import FrameIndex, load_frames
-from spansrl.frames.registering import read_frames
-from spansrl.lemmas import predicate_type
-from spansrl.lexicon import learn_lexicon
-from spansrl.senses import SenseInventory, multiword_spans
+from spansrl.inference.lexicon import learn_lexicon
+from spansrl.language.frames import FrameIndex, load_frames
+from spansrl.language.frames.registering import read_frames
+from spansrl.language.lemmas import predicate_type
+from spansrl.language.senses import SenseInventory, multiword_spans
 from spansrl.structures import Proposition, Sentence
 from spansrl.tags import base_role, is_core
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spansrl.corpora.conllu import WordSentence, read_conllu
-from spansrl.corpora.sources import lines_of, read_members
-from spansrl.tokenize import Offsets, split
+from spansrl.formats.sources import lines_of, read_members
+from spansrl.language.tokenizer import Offsets, split
 
 Splitter = Callable[[str], Iterator[list[Offsets]]]  # a text -> its sentences, each as its tokens
 

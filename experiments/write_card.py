@@ -13,7 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from spansrl.model_directory import read_description, read_json, write_bytes, write_manifest
+from spansrl.inference.directory import read_description, read_json, write_bytes, write_manifest
 
 TEMPLATE = Path(__file__).with_name("card.md")
 LEAST = 20  # arguments of a role that is listed

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import torch
 
-from spansrl.config import Config, config_from_dict
-from spansrl.model.embed import build_embedder
-from spansrl.model.network import Network
+from spansrl.inference.config import Config, config_from_dict
+from spansrl.language.vocabulary import role_inventory
+from spansrl.nn.embedders.embed import build_embedder
+from spansrl.nn.network import Network
 from spansrl.structures import Argument, Proposition, Sentence, Span
-from spansrl.vocab import role_inventory
 
 
 def make_prop(pred: int, *args: tuple[str, int, int], **more) -> Proposition:

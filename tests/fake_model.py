@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from spansrl.decode import SpanScores, log_partition
-from spansrl.lexicon import learn_lexicon
-from spansrl.runtime import NO_PREDICATE, Encoding, PredicateScores, lengths_of
+from spansrl.decoding import SpanScores, log_partition
+from spansrl.inference.lexicon import learn_lexicon
+from spansrl.inference.runtime import NO_PREDICATE, Encoding, PredicateScores, lengths_of
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.tags import is_core
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from spansrl.cli import COMMANDS
-from spansrl.loading import shipped_model
-from spansrl.model_directory import FORMAT, write_json
+from spansrl.inference.directory import FORMAT, write_json
+from spansrl.inference.loading import shipped_model
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "examples" / "sample"
@@ -129,7 +129,7 @@ def test_text_is_labelled_on_the_command_line(tmp_path):
 def test_labelling_loads_what_it_needs_and_no_more():
     loaded = loaded_after(RUN.format(args=["label", "--threads", "1", TEXT]))
     assert {"numpy", "onnxruntime", "tokenizers"} <= loaded
-    assert not loaded & {"rich", "torch", "spansrl.pictures", "spansrl.corpora.sources"}
+    assert not loaded & {"rich", "torch", "spansrl.visualize", "spansrl.formats.sources"}
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def state():
     ])
 
 before = state()
-import spansrl, spansrl.formats, spansrl.evaluation, spansrl.labeler, spansrl.corpora.ewt
+import spansrl, spansrl.formats, spansrl.evaluation, spansrl.inference.labeler, spansrl.corpora.ewt
 print(state() == before)
 """
     done = python(program)

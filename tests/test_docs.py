@@ -18,10 +18,10 @@ import pytest
 
 import spansrl
 from spansrl.cli import COMMANDS, cli
-from spansrl.config import load_config
 from spansrl.corpora.ewt import build_ewt
 from spansrl.formats import write_sentences
-from spansrl.loading import shipped_model
+from spansrl.inference.config import load_config
+from spansrl.inference.loading import shipped_model
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "examples" / "sample"

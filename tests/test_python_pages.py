@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 import spansrl
-from spansrl import pictures
+from spansrl import visualize as pictures
 from spansrl.structures import Sentence
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGES = ("python.md", "pictures.md")
-MODULES = ["spansrl.structures", "spansrl.heads", "spansrl.checks", "spansrl.pictures"]
-MODULES += [f"spansrl.pictures.{module.name}" for module in pkgutil.iter_modules(pictures.__path__)]
+MODULES = ["spansrl.structures", "spansrl.language.heads", "spansrl.checks", "spansrl.visualize"]
+MODULES += [f"spansrl.visualize.{module.name}" for module in pkgutil.iter_modules(pictures.__path__)]
 
 
 def run_examples(name: str) -> dict[str, object]:

@@ -173,8 +173,6 @@ def test_the_pieces_of_a_predicate_are_joined():
 def test_a_span_outside_the_sentence_is_an_error(span):
     with pytest.raises(DataError, match="which is no span of a sentence of 8 tokens"):
         KEPT.text_of(span)
-    with pytest.raises(DataError, match="which is no span of a sentence of 8 tokens"):
-        KEPT.guess_head(span)
 
 
 def test_predicates_are_found_by_word_lemma_and_sense():

@@ -7,13 +7,13 @@ from pathlib import Path
 import torch
 
 from builders import make_config, make_prop
-from spansrl.checkpoint import save_description, save_lexicon, save_weights
-from spansrl.lexicon import learn_lexicon
-from spansrl.model.batch import Batch, Corpus
-from spansrl.model.embed import build_embedder
-from spansrl.model.network import Network
+from spansrl.inference.lexicon import learn_lexicon
+from spansrl.language.vocabulary import role_inventory
+from spansrl.nn.batch import Batch, Corpus
+from spansrl.nn.embedders.embed import build_embedder
+from spansrl.nn.network import Network
 from spansrl.structures import Sentence
-from spansrl.vocab import role_inventory
+from spansrl.training.checkpoint import save_description, save_lexicon, save_weights
 
 
 def tagged(text: str, *props) -> Sentence:

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Any
 from spansrl.structures import Argument, Document, Proposition, Sentence, Span
 
 if TYPE_CHECKING:
-    from spansrl.loading import load as load
-    from spansrl.pipeline import Pipeline as Pipeline
+    from spansrl.inference.loading import load as load
+    from spansrl.inference.pipeline import Pipeline as Pipeline
 
 __version__ = "0.1.0"
 
 __all__ = ["Argument", "Document", "Pipeline", "Proposition", "Sentence", "Span", "__version__", "load"]
 
-_LATE = {"load": "spansrl.loading", "Pipeline": "spansrl.pipeline"}  # imported when first asked for
+_LATE = {
+    "load": "spansrl.inference.loading",
+    "Pipeline": "spansrl.inference.pipeline",
+}  # imported when first asked for
 
 
 def __getattr__(name: str) -> Any:

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from spansrl import checks
 from spansrl.checks import Json
 from spansrl.errors import DataError
-from spansrl.heads import guess_head
 
 PREDICATE_TYPES = ("verb", "noun", "adjective", "auxiliary")
 
@@ -181,12 +180,6 @@ class Sentence:
             return " ".join(self.tokens[start:end])
         return self.text[self.offsets[start][0] : self.offsets[end - 1][1]]
 
-    def guess_head(self, part: Argument | tuple[int, int]) -> int:
-        """The token that is likely the head of an argument or a span: English, guessed without a parser."""
-        start, end = part.span if isinstance(part, Argument) else part
-        _span(start, end, "span", len(self))
-        return guess_head(self.tokens, start, end, {prop.pred for prop in self.props})
-
     def find(self, word: str) -> tuple[Proposition, ...]:
         """The propositions whose predicate is this word, lemma or sense ("kept", "keep", "keep.01")."""
         wanted = word.casefold()
@@ -276,7 +269,7 @@ def _pictures(sentences: Sequence[Sentence]) -> str:
     Notebooks ask the value itself, and values stand below the pictures that are made of them. So the module
     is called by its name, when somebody looks, and importing the values imports no pictures.
     """
-    return str(importlib.import_module("spansrl.pictures").fragment_html(sentences))
+    return str(importlib.import_module("spansrl.visualize").fragment_html(sentences))
 
 
 def _rows(sent: Sentence, number: int, base: int | None) -> list[Json]:

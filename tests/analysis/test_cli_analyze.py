@@ -10,11 +10,11 @@ from cases import CRF, GOLD, SPAN
 
 from builders import SENTENCES, make_network
 from spansrl.analysis import SECTIONS
-from spansrl.checkpoint import WEIGHTS, save_description, save_weights
 from spansrl.cli import analyze, main
-from spansrl.ensembles import load_labeler
 from spansrl.formats import write_sentences
-from spansrl.runtime import ENCODER_GRAPH
+from spansrl.inference.runtime import ENCODER_GRAPH
+from spansrl.training.checkpoint import WEIGHTS, save_description, save_weights
+from spansrl.training.ensembles import load_labeler
 from test_base_install import spansrl
 
 
@@ -51,7 +51,7 @@ def test_a_report_is_written_and_what_is_left_out_is_said(call, files):
     written = [path for path in (files / "report").rglob("*") if path.is_file()]
     assert code == 0
     assert err.splitlines() == [
-        "neighbours: Left out: pass --model DIR (a span model) and --train FILE (the model's training data).",
+        "neighbors: Left out: pass --model DIR (a span model) and --train FILE (the model's training data).",
         "embeddings: Left out: pass --model DIR (a span model).",
         "decoders: Left out: pass --model DIR (a span model).",
         f"{Path('report', 'report.html')}: written, with {len(written) - 1} more files beside it",

@@ -15,8 +15,8 @@ from builders import make_sentence
 from spansrl.analysis import Inputs, Settings, build_sections, make_system
 from spansrl.analysis.decoders import compare_decoders, decoders, overlaps, repeats_core
 from spansrl.analysis.embeddings import cosines, embeddings, kind_of, project
-from spansrl.analysis.neighbours import neighbours, predicted_arguments
-from spansrl.decode import SpanScores, log_partition
+from spansrl.analysis.neighbors import neighbors, predicted_arguments
+from spansrl.decoding import SpanScores, log_partition
 from spansrl.structures import Argument, Span
 from spansrl.tags import is_core
 
@@ -82,9 +82,9 @@ def with_vectors(inputs):
 
 
 def test_neighbours_that_agree_are_counted_for_right_and_wrong_predictions():
-    settings = Settings(neighbours=2, min_count=1)
-    section = neighbours(with_vectors(make_inputs(train=TRAINING, settings=settings)))
-    rows = {row["of 2 neighbours agree"]: row for row in table(section, "consistency")}
+    settings = Settings(neighbors=2, min_count=1)
+    section = neighbors(with_vectors(make_inputs(train=TRAINING, settings=settings)))
+    rows = {row["of 2 neighbors agree"]: row for row in table(section, "consistency")}
     # AM-DIR has two training spans right there; A0, A1 and AM-TMP have one each, so the second is another.
     assert [rows[n]["right boundaries"] for n in (0, 1, 2)] == [0, 4, 1]
     assert (rows[0]["label right %"], rows[1]["label right %"], rows[2]["label right %"]) == (None, 100, 0)
@@ -97,14 +97,14 @@ def test_neighbours_that_agree_are_counted_for_right_and_wrong_predictions():
     assert (right["spans"], right["mean agreeing of 2"]) == (4, 1)
     assert (wrong["spans"], wrong["mean agreeing of 2"], wrong["all agree %"]) == (1, 2, 100)
     assert (nowhere["spans"], nowhere["mean agreeing of 2"]) == (0, None)
-    head = "most neighbours have gold's label %"  # of two that differ, the nearer one has the vote
+    head = "most neighbors have gold's label %"  # of two that differ, the nearer one has the vote
     assert [row[head] for row in (right, wrong, nowhere)] == [100, 0, None]
 
 
 def test_misclassified_spans_are_listed_with_their_neighbours():
-    settings = Settings(neighbours=2, min_count=1)
-    section = neighbours(with_vectors(make_inputs(train=TRAINING, settings=settings)))
-    first, second = table(section, "neighbours")
+    settings = Settings(neighbors=2, min_count=1)
+    section = neighbors(with_vectors(make_inputs(train=TRAINING, settings=settings)))
+    first, second = table(section, "neighbors")
     assert (first["span"], first["predicate"], first["gold"], first["predicted"]) == (
         "across the border",
         "move",
@@ -121,18 +121,18 @@ def test_misclassified_spans_are_listed_with_their_neighbours():
 
 
 def test_spans_asked_for_come_first_whether_right_or_wrong():
-    settings = Settings(neighbours=1, spans=("TODAY",))
-    section = neighbours(with_vectors(make_inputs(train=TRAINING, settings=settings)))
-    assert [row["span"] for row in table(section, "neighbours")] == ["today", "across the border"]
+    settings = Settings(neighbors=1, spans=("TODAY",))
+    section = neighbors(with_vectors(make_inputs(train=TRAINING, settings=settings)))
+    assert [row["span"] for row in table(section, "neighbors")] == ["today", "across the border"]
 
 
 def test_a_long_span_is_found_by_all_of_its_words_and_one_that_is_not_predicted_is_told():
     words = " ".join(f"word{k}" for k in range(30))
     gold = [make_sentence(f"Go {words}", (0, ("A1", 1, 31)))]
-    settings = Settings(neighbours=1, spans=(words.upper().replace(" ", "  "), "no such"))
+    settings = Settings(neighbors=1, spans=(words.upper().replace(" ", "  "), "no such"))
     inputs = Inputs(gold, [make_system("span", gold, gold)], train=TRAINING, settings=settings)
-    section = neighbours(with_vectors(inputs))
-    (row,) = table(section, "neighbours")
+    section = neighbors(with_vectors(inputs))
+    (row,) = table(section, "neighbors")
     assert row["span"].startswith("word0 word1")
     assert len(row["span"]) < len(words)
     assert section.tables[-1].note.endswith("Not predicted anywhere: no such.")
@@ -143,14 +143,14 @@ def test_a_long_span_is_found_by_all_of_its_words_and_one_that_is_not_predicted_
     [
         ((1,), TRAINING, "span predicts no arguments of gold's predicates."),
         ((0, ("A1", 1, 2)), TRAINING, "span predicts no arguments of gold's predicates."),
-        ((1, ("A0", 0, 1)), TRAIN, "2 arguments in the training data, fewer than 3 neighbours; pass all of"),
+        ((1, ("A0", 0, 1)), TRAIN, "2 arguments in the training data, fewer than 3 neighbors; pass all of"),
     ],
 )
 def test_neighbours_are_left_out_where_there_is_nothing_to_search(answer, train, lack):
     words = " ".join(GOLD[0].tokens)
     system = make_system("span", GOLD[:1], [make_sentence(words, answer)])
-    inputs = Inputs(GOLD[:1], [system], train=train, model=FakeModel(), settings=Settings(neighbours=3))
-    section = neighbours(inputs)
+    inputs = Inputs(GOLD[:1], [system], train=train, model=FakeModel(), settings=Settings(neighbors=3))
+    section = neighbors(inputs)
     assert section.left_out.startswith(f"Left out: {lack}")
     assert section.parts == ()
 
@@ -289,7 +289,7 @@ def test_progress_is_told_for_every_predicate():
 
 def test_sections_that_lack_something_say_what_to_pass():
     left = {section.name: section.left_out for section in build_sections(make_inputs())}
-    assert left["neighbours"] == (
+    assert left["neighbors"] == (
         "Left out: pass --model DIR (a span model) and --train FILE (the model's training data)."
     )
     assert left["embeddings"] == left["decoders"] == "Left out: pass --model DIR (a span model)."
@@ -301,5 +301,5 @@ def test_sections_that_lack_something_say_what_to_pass():
         "errors",
         "examples",
     ]
-    lack = build_sections(make_inputs(model_lack="x holds a CRF", train=TRAIN), ["neighbours"])
+    lack = build_sections(make_inputs(model_lack="x holds a CRF", train=TRAIN), ["neighbors"])
     assert lack[0].left_out == "Left out: x holds a CRF"

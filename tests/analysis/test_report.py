@@ -25,7 +25,7 @@ EVIL = '<script>alert("x")</script>'
 def report(tmp_path):
     """A report with every section that the small corpus allows, embeddings too."""
     inputs = with_vectors(
-        make_inputs(train=TRAINING, settings=Settings(samples=50, min_count=1, neighbours=2))
+        make_inputs(train=TRAINING, settings=Settings(samples=50, min_count=1, neighbors=2))
     )
     inputs.model.rows = np.array([[1, 0], [0, 1], [1, 1], [0.5, 1], [-1, 0.2]])
     sections = build_sections(inputs)

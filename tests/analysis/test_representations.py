@@ -10,10 +10,10 @@ import torch
 
 from builders import SENTENCES, make_network
 from spansrl.analysis.representations import NoSpanModelError, load_model
-from spansrl.checkpoint import WEIGHTS, save_description, save_weights
-from spansrl.ensembles import save_ensemble
-from spansrl.model.ensemble import Mixture
-from spansrl.runtime import ENCODER_GRAPH
+from spansrl.inference.runtime import ENCODER_GRAPH
+from spansrl.nn.ensembles import Mixture
+from spansrl.training.checkpoint import WEIGHTS, save_description, save_weights
+from spansrl.training.ensembles import save_ensemble
 
 
 def saved(directory, seed=1, **sections):

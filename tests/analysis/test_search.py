@@ -1,4 +1,4 @@
-"""Exact nearest neighbours against brute force, whatever the blocks."""
+"""Exact nearest neighbors against brute force, whatever the blocks."""
 
 from __future__ import annotations
 
@@ -71,5 +71,5 @@ def test_no_queries_have_no_neighbours():
 
 
 def test_fewer_keys_than_neighbours_is_an_error():
-    with pytest.raises(DataError, match="10 neighbours are asked for, but there are only 2 spans"):
+    with pytest.raises(DataError, match="10 neighbors are asked for, but there are only 2 spans"):
         nearest(np.ones((1, 2)), [np.ones((2, 2))], 10)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spansrl.analysis.tables import Column, Table, columns, hidden_rows, table_csv, table_markdown
-from spansrl.pictures.characters import visible
+from spansrl.visualize.characters import visible
 
 TABLE = Table(
     "t",

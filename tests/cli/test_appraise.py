@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from builders import make_network
-from spansrl.checkpoint import save_description
 from spansrl.formats import write_sentences
+from spansrl.training.checkpoint import save_description
 from toy_text_model import TOYS, make_text_network, save, train
 
 

@@ -13,20 +13,20 @@ import pytest
 import torch
 
 from builders import SENTENCES, make_config, make_network
-from model.test_transformer import make_bert
-from spansrl.checkpoint import load_network, save_description, save_weights
+from nn.test_transformer import make_bert
 from spansrl.cli import export
-from spansrl.ensembles import load_labeler
 from spansrl.errors import ModelError
-from spansrl.export import export_model, portable
 from spansrl.formats import write_sentences
-from spansrl.labeler import Labeler
-from spansrl.loading import load
-from spansrl.model.embed import build_embedder
-from spansrl.model.network import Network
-from spansrl.runtime import OnnxModel
+from spansrl.inference.labeler import Labeler
+from spansrl.inference.loading import load
+from spansrl.inference.runtime import OnnxModel
+from spansrl.language.vocabulary import role_inventory
+from spansrl.nn.embedders.embed import build_embedder
+from spansrl.nn.network import Network
 from spansrl.structures import Sentence
-from spansrl.vocab import role_inventory
+from spansrl.training.checkpoint import load_network, save_description, save_weights
+from spansrl.training.ensembles import load_labeler
+from spansrl.training.export import export_model, portable
 
 pytest.importorskip("onnxscript")
 
@@ -124,7 +124,7 @@ def ready_graphs(graphs, run, monkeypatch):
             shutil.copytree(graphs, out, dirs_exist_ok=True)
             return network
 
-        monkeypatch.setattr("spansrl.export.export_model", copied)
+        monkeypatch.setattr("spansrl.training.export.export_model", copied)
 
     return compare_with
 

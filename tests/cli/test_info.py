@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from spansrl.model_directory import FORMAT, write_json, write_manifest
+from spansrl.inference.directory import FORMAT, write_json, write_manifest
 
 CONFIG = {"encoder": {"kind": "none", "predicate": "after"}, "tasks": {"predicates": True, "senses": True}}
 

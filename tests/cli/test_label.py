@@ -16,23 +16,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import SENTENCES, make_config, make_network
-from spansrl.calibration import Calibration
-from spansrl.checkpoint import save_description, save_weights
 from spansrl.cli import label_input
 from spansrl.cli.label import command as label_command
 from spansrl.cli.label_input import text_sentences
-from spansrl.cutting import sentences_of
-from spansrl.decode import METHODS
+from spansrl.decoding import METHODS
 from spansrl.formats import read_sentences, write_sentences
-from spansrl.labeler import Labeler
-from spansrl.lexicon import LEXICON, learn_lexicon, lexicon_to_dict
-from spansrl.loading import CALIBRATION, load
-from spansrl.model.embed import build_embedder
-from spansrl.model.network import Network, TorchScorer
-from spansrl.model_directory import write_json
+from spansrl.inference.calibration import Calibration
+from spansrl.inference.cutting import sentences_of
+from spansrl.inference.directory import write_json
+from spansrl.inference.labeler import Labeler
+from spansrl.inference.lexicon import LEXICON, learn_lexicon, lexicon_to_dict
+from spansrl.inference.loading import CALIBRATION, load
+from spansrl.language.tokenizer import MAX_TOKENS
+from spansrl.language.vocabulary import role_inventory
+from spansrl.nn.embedders.embed import build_embedder
+from spansrl.nn.network import Network, TorchScorer
 from spansrl.structures import Document, Sentence
-from spansrl.tokenize import MAX_TOKENS
-from spansrl.vocab import role_inventory
+from spansrl.training.checkpoint import save_description, save_weights
 
 TEXT = "She said he left.  The cat\nchased a mouse!\n\nGo home."
 PROGRAM = [sys.executable, "-m", "spansrl", "label"]

@@ -23,8 +23,8 @@ from spansrl.cli import main
 from spansrl.cli import train as cli_train
 from spansrl.evaluation import Counts, Score
 from spansrl.formats import write_sentences
-from spansrl.runs import Event
-from spansrl.training import Position, Step
+from spansrl.training.loop import Position, Step
+from spansrl.training.runs import Event
 
 CONFIG = """\
 [embedder]
@@ -105,7 +105,7 @@ def test_a_run_says_a_line_an_epoch_and_how_it_ended(train, work):
 
 def test_resuming_a_finished_run_says_so_without_work(train, monkeypatch):
     train()
-    monkeypatch.setattr("spansrl.runs.prepare_run", None)
+    monkeypatch.setattr("spansrl.training.runs.prepare_run", None)
     assert train("--resume") == (0, "", "out: this run is finished; nothing to do\n")
 
 
@@ -167,7 +167,7 @@ def test_broken_data_is_named_with_its_line(train, work):
 
 def test_another_run_in_the_directory_is_refused_before_anything_slow(train, monkeypatch):
     train("--set", "training.epochs=1")
-    monkeypatch.setattr("spansrl.runs.prepare_run", None)
+    monkeypatch.setattr("spansrl.training.runs.prepare_run", None)
     again = train("--set", "training.epochs=1")
     assert "out: holds a run already; go on with it by --resume, or choose another --out" in again.err
     other = train("--set", "training.epochs=2", "--resume")
@@ -353,7 +353,7 @@ def test_a_second_ctrl_c_ends_at_once_and_says_that_the_last_save_is_good(train,
         yield
 
     before = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr("spansrl.runs.execute", impatient)
+    monkeypatch.setattr("spansrl.training.runs.execute", impatient)
     result = train()
     assert result.code == 130
     assert "stopped at once; the same command with --resume goes on from what was saved last" in result.err

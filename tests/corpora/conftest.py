@@ -3,6 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from frame_files import folder, guard, home  # noqa: F401
+
 DATA = Path(__file__).resolve().parents[1] / "data"
 
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from spansrl.errors import DataError
+from spansrl.language.tokenizer import split
 from spansrl.structures import PREDICATE_TYPES, Argument, Document, Proposition, Sentence, Span
-from spansrl.tokenize import split
 
 
 class FakePipeline:

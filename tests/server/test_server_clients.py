@@ -10,7 +10,7 @@ import time
 import pytest
 from client import read_all
 
-from conftest import wait_until
+from serving import wait_until
 
 BODY = json.dumps({"text": "It rained."}).encode()
 HEAD = b"POST /v1/label HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from browser import console_errors, requested_urls
-from conftest import wait_until
+from serving import wait_until
 
 TEXT = "The cat chased a mouse. It rained."
 INJECTION = '<img src=x onerror="document.title=1"><script>document.title=2</script></textarea><b>landed</b>.'

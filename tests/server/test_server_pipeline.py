@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from conftest import serving, wait_until
 from fake_model import INVENTORY, FakeModel, assert_same_labels
-from spansrl.frames import FrameIndex
-from spansrl.frames.parsing import Roleset
-from spansrl.pipeline import Pipeline
+from serving import serving, wait_until
+from spansrl.inference.pipeline import Pipeline
+from spansrl.language.frames import FrameIndex
+from spansrl.language.frames.parsing import Roleset
 from spansrl.structures import Document, Proposition, Sentence
 
 TEXTS = [f"They called number {k} off. She is keeping {k} cats!" for k in range(30)] + ["", " \n "]

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from conftest import serving, wait_until
+from serving import serving, wait_until
 from spansrl.server.messages import LabelRequest, parse
 from spansrl.server.problems import RefusedError
 

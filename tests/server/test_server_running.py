@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from client import Client, read_all
 
-from conftest import wait_until
+from serving import wait_until
 from spansrl.cli import serve as serve_module
 from spansrl.errors import ConfigError, MissingExtraError
 from spansrl.server.gate import Gate

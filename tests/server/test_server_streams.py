@@ -9,7 +9,7 @@ import time
 import pytest
 from client import read_all
 
-from conftest import wait_until
+from serving import wait_until
 
 
 def head(*headers: str, query: str = "") -> bytes:

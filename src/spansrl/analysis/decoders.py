@@ -12,7 +12,7 @@ from itertools import combinations
 
 from spansrl.analysis.inputs import Inputs, SpanModel, predicate_name, span_text
 from spansrl.analysis.tables import Section, Table, columns
-from spansrl.decode import Method, SpanScores, decode
+from spansrl.decoding import Method, SpanScores, decode
 from spansrl.errors import DataError
 from spansrl.evaluation import score
 from spansrl.evaluation.counts import percent

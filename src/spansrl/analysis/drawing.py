@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-from spansrl.pictures.characters import advance, visible
+from spansrl.visualize.characters import advance, visible
 
 FONT = 12
 SERIES = 6  # colours that series have; a seventh would begin with the first again

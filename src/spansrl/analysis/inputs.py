@@ -9,10 +9,10 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from spansrl.decode import Order
+from spansrl.decoding import Order
 from spansrl.errors import DataError
 from spansrl.evaluation import Score, score
-from spansrl.labeler import Scorer
+from spansrl.inference.labeler import Scorer
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Proposition, Sentence
 
@@ -55,9 +55,9 @@ class Settings:
     seed: int = 0
     min_count: int = 20  # gold arguments that a label needs to be listed among the frequent
     examples: int = 3  # sentences drawn for each kind of error
-    neighbours: int = 10
+    neighbors: int = 10
     distance: Distance = "cosine"
-    spans: tuple[str, ...] = ()  # texts of spans whose neighbours are wanted, beside the misclassified
+    spans: tuple[str, ...] = ()  # texts of spans whose neighbors are wanted, beside the misclassified
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from spansrl.analysis.inputs import Inputs, predicate_name
 from spansrl.analysis.tables import Picture, Section, Table, columns
 from spansrl.evaluation import Counts, breakdown, score
 from spansrl.evaluation.breakdown import By
-from spansrl.lemmas import predicate_type
+from spansrl.language.lemmas import predicate_type
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.tags import VERB
 

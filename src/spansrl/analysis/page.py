@@ -12,8 +12,8 @@ from importlib.resources import files
 from spansrl import __version__
 from spansrl.analysis.drawing import CHART_STYLE
 from spansrl.analysis.tables import NOTHING, Example, Examples, Part, Picture, Section, Table, hidden_rows
-from spansrl.pictures import STYLE, sentence_html
-from spansrl.pictures.characters import visible
+from spansrl.visualize import STYLE, sentence_html
+from spansrl.visualize.characters import visible
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 

@@ -16,18 +16,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from spansrl.analysis.inputs import Vectors
-from spansrl.decode import Order
-from spansrl.ensembles import load_labeler
+from spansrl.decoding import Order
 from spansrl.errors import ModelError
-from spansrl.labeler import Labeler, Scorer
-from spansrl.model.batch import Corpus
-from spansrl.model.ensemble import Mixture, MixtureScorer, ProductScorer, expert_features
-from spansrl.model.network import Network, TorchScorer
-from spansrl.model.span import SpanOutput, span_vectors
-from spansrl.model_directory import WEIGHTS, description_config, read_description
+from spansrl.inference.directory import WEIGHTS, description_config, read_description
+from spansrl.inference.labeler import Labeler, Scorer
+from spansrl.inference.runtime import ENCODER_GRAPH
+from spansrl.nn.batch import Corpus
+from spansrl.nn.ensembles import Mixture, MixtureScorer, ProductScorer, expert_features
+from spansrl.nn.network import Network, TorchScorer
+from spansrl.nn.outputs.span import SpanOutput, span_vectors
 from spansrl.progress import Progress
-from spansrl.runtime import ENCODER_GRAPH
 from spansrl.structures import Sentence
+from spansrl.training.ensembles import load_labeler
 
 BLOCK = 4096  # arguments whose vectors are made at once
 

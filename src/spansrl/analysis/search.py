@@ -1,4 +1,4 @@
-"""Exact nearest neighbours in bounded memory: blocked matrix products with a running list of the best."""
+"""Exact nearest neighbors in bounded memory: blocked matrix products with a running list of the best."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def nearest(
             done += len(keys)
             progress(done)
     if done < k:
-        raise DataError(f"{k} neighbours are asked for, but there are only {done} spans to find them among")
+        raise DataError(f"{k} neighbors are asked for, but there are only {done} spans to find them among")
     index = [best.key.reshape(-1, k) for best in bests]
     close = [best.close.reshape(-1, k) for best in bests]
     return Nearest(

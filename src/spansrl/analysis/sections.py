@@ -12,7 +12,7 @@ from spansrl.analysis import (
     embeddings,
     examples,
     labels,
-    neighbours,
+    neighbors,
     overall,
     repairs,
 )
@@ -36,7 +36,7 @@ PLANS = (
     Plan(labels.NAME, labels.TITLE, labels.labels),
     Plan(confusion.NAME, confusion.TITLE, confusion.confusion),
     Plan(repairs.NAME, repairs.TITLE, repairs.errors),
-    Plan(neighbours.NAME, neighbours.TITLE, neighbours.neighbours, needs_model=True, needs_train=True),
+    Plan(neighbors.NAME, neighbors.TITLE, neighbors.neighbors, needs_model=True, needs_train=True),
     Plan(embeddings.NAME, embeddings.TITLE, embeddings.embeddings, needs_model=True),
     Plan(decoders.NAME, decoders.TITLE, decoders.decoders, needs_model=True),
     Plan(examples.NAME, examples.TITLE, examples.examples),

@@ -7,8 +7,8 @@ import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from spansrl.pictures.characters import visible
 from spansrl.structures import Sentence
+from spansrl.visualize.characters import visible
 
 Cell = str | int | float | None
 NOTHING = "–"  # how a page shows a cell that has no value

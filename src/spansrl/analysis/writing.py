@@ -10,7 +10,7 @@ from spansrl.analysis.page import report_page
 from spansrl.analysis.tables import Section, hidden_rows, table_csv, table_markdown
 from spansrl.errors import FormatError
 from spansrl.formats.files import open_outputs
-from spansrl.pictures.characters import visible
+from spansrl.visualize.characters import visible
 
 PAGE = "report.html"
 MARKDOWN = "report.md"

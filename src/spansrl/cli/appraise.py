@@ -12,7 +12,7 @@ from spansrl.checks import counted
 from spansrl.cli.progress import progress_bar
 from spansrl.errors import ConfigError, DataError, ModelError
 from spansrl.formats import read_sentences
-from spansrl.frames import HOW_TO_REGISTER, registered
+from spansrl.language.frames import HOW_TO_REGISTER, registered
 
 EXAMPLES = """
 \b
@@ -51,10 +51,10 @@ def command(
     threads: int | None,
 ) -> None:
     """Score a model on GOLD sentences: predicates, senses, arguments, and how far to trust its chances."""
-    from spansrl.appraisal import appraise
+    from spansrl.analysis.appraisal import appraise
     from spansrl.cli.label_model import finds_predicates
-    from spansrl.loading import load, shipped_model
-    from spansrl.model_directory import read_json, write_json
+    from spansrl.inference.directory import read_json, write_json
+    from spansrl.inference.loading import load, shipped_model
 
     if rule_out_roles and not frames:
         raise click.UsageError("--rule-out-roles needs --frames")

@@ -15,8 +15,8 @@ from spansrl.corpora.conll05 import build_conll05
 from spansrl.corpora.conll12 import build_conll12
 from spansrl.corpora.corpus import AUDIT_FILE, Corpus, write_corpus
 from spansrl.corpora.ewt import build_ewt
+from spansrl.corpora.examples import build_examples
 from spansrl.formats import read_sentences
-from spansrl.frames.examples import build_examples
 from spansrl.progress import Progress
 
 _WIDTH = 100

@@ -37,10 +37,10 @@ def product(models: tuple[Path, ...], out: Path) -> None:
     from spansrl.cli.torch_extra import require_torch
 
     require_torch("an ensemble")
-    from spansrl import runs
-    from spansrl.checkpoint import load_network
-    from spansrl.ensembles import save_ensemble
-    from spansrl.model.ensemble import check_experts
+    from spansrl.nn.ensembles import check_experts
+    from spansrl.training import runs
+    from spansrl.training.checkpoint import load_network
+    from spansrl.training.ensembles import save_ensemble
 
     if (out / "config.json").exists():
         raise ConfigError(f"{out}: holds a model already; choose another --out")
@@ -83,10 +83,10 @@ def mixture(
     require_torch("an ensemble")
     import torch
 
-    from spansrl import run_directory, runs
     from spansrl.cli.train import default_cache, feature_progress, report_run, say
-    from spansrl.config import MIXTURE_DEFAULTS, config_from_dict, load_config, with_overrides
-    from spansrl.ensembles import expert_settings, mixture_facts, prepare_mixture
+    from spansrl.inference.config import MIXTURE_DEFAULTS, config_from_dict, load_config, with_overrides
+    from spansrl.training import run_directory, runs
+    from spansrl.training.ensembles import expert_settings, mixture_facts, prepare_mixture
 
     if threads:
         torch.set_num_threads(threads)

@@ -61,9 +61,9 @@ def command(model: Path, out: Path, half: bool, check: Path | None, calibrate: P
     from spansrl.cli.torch_extra import require_torch
 
     require_torch("spansrl export")
-    from spansrl.export import MAX_DIFFERENCE, compare, export_model
-    from spansrl.model_directory import write_manifest
-    from spansrl.runtime import OnnxModel
+    from spansrl.inference.directory import write_manifest
+    from spansrl.inference.runtime import OnnxModel
+    from spansrl.training.export import MAX_DIFFERENCE, compare, export_model
 
     logging.getLogger("onnxscript").setLevel(logging.ERROR)  # which tells what it could not make shorter
     sentences = sample() if check is None else list(islice(read_sentences(check), CHECKED))
@@ -90,9 +90,9 @@ def command(model: Path, out: Path, half: bool, check: Path | None, calibrate: P
 
 def fit_calibration(directory: Path, data: Path) -> None:
     """Write the calibration of an exported model, fit on gold sentences."""
-    from spansrl.loading import CALIBRATION, load
-    from spansrl.model_directory import write_json
-    from spansrl.tuning import tune
+    from spansrl.analysis.tuning import tune
+    from spansrl.inference.directory import write_json
+    from spansrl.inference.loading import CALIBRATION, load
 
     gold = list(read_sentences(data))
     if not any(prop.args for sent in gold for prop in sent.props):

@@ -7,7 +7,7 @@ import click
 from spansrl.checks import counted
 from spansrl.cli.progress import progress_bar
 from spansrl.errors import DataError
-from spansrl.frames import (
+from spansrl.language.frames import (
     HOW_TO_REGISTER,
     FrameIndex,
     Registration,
@@ -15,7 +15,7 @@ from spansrl.frames import (
     registered,
     remove_frames,
 )
-from spansrl.frames.store import index_path
+from spansrl.language.frames.store import index_path
 
 EXAMPLES = """
 \b
@@ -61,7 +61,7 @@ def command(path: str | None, download: bool, show: str | None, remove: bool) ->
 
 
 def _register(path: str | None) -> None:
-    from spansrl.frames.registering import register_frames
+    from spansrl.language.frames.registering import register_frames
 
     if path == "":
         raise click.UsageError("PATH is empty; give a directory, an archive or a URL")

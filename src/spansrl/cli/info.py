@@ -10,10 +10,10 @@ from typing import Any
 import click
 
 from spansrl.checks import counted
-from spansrl.config import Config
-from spansrl.loading import shipped_model
-from spansrl.model_directory import MANIFEST, check_manifest, description_config, read_description
-from spansrl.pictures.characters import visible
+from spansrl.inference.config import Config
+from spansrl.inference.directory import MANIFEST, check_manifest, description_config, read_description
+from spansrl.inference.loading import shipped_model
+from spansrl.visualize.characters import visible
 
 CARD = "README.md"
 EXAMPLES = """

@@ -21,7 +21,7 @@ from spansrl.structures import PREDICATE_TYPES, Sentence
 
 if TYPE_CHECKING:
     from spansrl.cli.label_model import Label
-    from spansrl.decode import Method
+    from spansrl.decoding import Method
 
 EXAMPLES = """
 \b
@@ -122,7 +122,7 @@ def command(
         click.echo(ctx.get_help(), err=True)
         ctx.exit(2)
     from spansrl.cli.label_model import finds_predicates, labelling, load_pipeline, with_precomputed
-    from spansrl.loading import shipped_model
+    from spansrl.inference.loading import shipped_model
 
     output_format = output_format or format_to_write(out)
     directory = shipped_model() if model is None else model

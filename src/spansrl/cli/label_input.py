@@ -87,7 +87,7 @@ def source_of(argument: str, format: str | None) -> Source:
 
 def text_sentences(blocks: Iterable[str]) -> Iterator[Sentence]:
     """The sentences of a text that comes in blocks; `char_start` counts from its beginning."""
-    from spansrl.cutting import sentences_of
+    from spansrl.inference.cutting import sentences_of
 
     rest, start = "", 0
     for block in blocks:
@@ -109,7 +109,7 @@ def _between_sentences(text: str) -> int:
 
     What is near to the end may look different when the text goes on.
     """
-    from spansrl.tokenize import iter_sentences
+    from spansrl.language.tokenizer import iter_sentences
 
     cut = line = end = 0
     for sent in iter_sentences(text):

@@ -9,14 +9,14 @@ import click
 
 from spansrl.cli.label_predicates import Predicates
 from spansrl.cli.torch_extra import require_torch, use_device
-from spansrl.decode import Method
+from spansrl.decoding import Method
 from spansrl.errors import ConfigError, ModelError
-from spansrl.frames import HOW_TO_REGISTER, registered
-from spansrl.labeler import Labeler, Scorer
-from spansrl.loading import GivenPredicates, load
-from spansrl.model_directory import description_config, read_description
-from spansrl.pipeline import Pipeline
-from spansrl.runtime import ENCODER_GRAPH, OnnxModel
+from spansrl.inference.directory import description_config, read_description
+from spansrl.inference.labeler import Labeler, Scorer
+from spansrl.inference.loading import GivenPredicates, load
+from spansrl.inference.pipeline import Pipeline
+from spansrl.inference.runtime import ENCODER_GRAPH, OnnxModel
+from spansrl.language.frames import HOW_TO_REGISTER, registered
 from spansrl.structures import Sentence
 
 Label = Callable[[Iterable[Sentence]], Iterator[Sentence]]
@@ -67,7 +67,7 @@ def with_precomputed(pipeline: Pipeline, path: Path, sentences: Iterable[Sentenc
     """The sentences, after the model has been shown their vectors; all are held in memory for that."""
     if isinstance(pipeline.model, OnnxModel):
         raise ModelError("precomputed vectors are for models over ELMo; this model embeds tokens by itself")
-    from spansrl.ensembles import remember_precomputed
+    from spansrl.training.ensembles import remember_precomputed
 
     kept = list(sentences)
     remember_precomputed(Labeler(_scorer(pipeline)), path, kept)

@@ -19,7 +19,7 @@ from spansrl.formats.files import STANDARD_STREAM, plain_name
 from spansrl.structures import Proposition, Sentence
 
 if TYPE_CHECKING:
-    from spansrl.frames import FrameIndex
+    from spansrl.language.frames import FrameIndex
 
 PRETTY = "pretty"
 OUTPUTS = (PRETTY, "table", "html", "svg", *WRITABLE)
@@ -59,7 +59,7 @@ def write_labelled(
 
 def _drawn(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Pieces:
     """Brackets below the words, in colour on a terminal that has not asked for none."""
-    from spansrl.pictures import sentence_text
+    from spansrl.visualize import sentence_text
 
     screen = path == STANDARD_STREAM
     width = shutil.get_terminal_size().columns if screen else 80
@@ -90,7 +90,7 @@ def _rows(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -
 
 def _page(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Pieces:
     """One HTML page, without holding all of it."""
-    from spansrl.pictures import document_html, sentence_html
+    from spansrl.visualize import document_html, sentence_html
 
     head, foot = document_html([]).split("</body>")
     yield head
@@ -101,7 +101,7 @@ def _page(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -
 
 def _image(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Pieces:
     """One SVG image, of one sentence."""
-    from spansrl.pictures import sentence_svg
+    from spansrl.visualize import sentence_svg
 
     found = list(islice(sentences, 2))
     if len(found) != 1:

@@ -27,7 +27,7 @@ def require_torch(what: str) -> None:
 
 def use_device(name: str) -> str:
     """The device's name, if torch can compute there."""
-    from spansrl.checkpoint import check_device
+    from spansrl.training.checkpoint import check_device
 
     try:
         check_device(name)

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from spansrl.cli.torch_extra import device_option, threads_option
 
 if TYPE_CHECKING:
-    from spansrl.runs import Event, Run
+    from spansrl.training.runs import Event, Run
 
 EXAMPLES = """
 \b
@@ -81,8 +81,8 @@ def command(
     require_torch("training")
     import torch
 
-    from spansrl import run_directory, runs
-    from spansrl.config import load_config
+    from spansrl.inference.config import load_config
+    from spansrl.training import run_directory, runs
 
     if threads:
         torch.set_num_threads(threads)
@@ -131,7 +131,7 @@ feature_progress = FeatureProgress()
 
 def report_run(run: Run, out: Path, *, resume: bool) -> None:
     """Execute a run, with a bar on a terminal and plain lines elsewhere; Ctrl-C and SIGTERM save and stop."""
-    from spansrl import runs
+    from spansrl.training import runs
 
     console = Console(stderr=True, markup=False, emoji=False)
     on_terminal = sys.stderr.isatty() and not console.is_dumb_terminal

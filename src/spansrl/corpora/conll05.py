@@ -20,18 +20,18 @@ from spansrl.checks import counted
 from spansrl.corpora.audit import DOCUMENT_KEY, Audit
 from spansrl.corpora.corpus import Corpus
 from spansrl.corpora.ptb import read_terminals
-from spansrl.corpora.sources import (
+from spansrl.errors import DataError, FormatError
+from spansrl.formats.conll import Block, read_conll, split_blocks
+from spansrl.formats.detect import conll05_form
+from spansrl.formats.files import Line
+from spansrl.formats.layouts import FRAME, LAYOUTS, NE, PARSE, POS
+from spansrl.formats.sources import (
     decompressed,
     fingerprint,
     lines_of,
     member_path,
     read_members,
 )
-from spansrl.errors import DataError, FormatError
-from spansrl.formats.conll import Block, read_conll, split_blocks
-from spansrl.formats.detect import conll05_form
-from spansrl.formats.files import Line
-from spansrl.formats.layouts import FRAME, LAYOUTS, NE, PARSE, POS
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Sentence
 

@@ -13,17 +13,17 @@ from pathlib import Path, PurePosixPath
 
 from spansrl.corpora.audit import Audit
 from spansrl.corpora.corpus import Corpus
-from spansrl.corpora.sources import (
+from spansrl.errors import DataError
+from spansrl.formats.conll import read_conll
+from spansrl.formats.files import read_lines
+from spansrl.formats.layouts import LAYOUTS
+from spansrl.formats.sources import (
     decompressed,
     lines_of,
     member_names,
     member_path,
     read_members,
 )
-from spansrl.errors import DataError
-from spansrl.formats.conll import read_conll
-from spansrl.formats.files import read_lines
-from spansrl.formats.layouts import LAYOUTS
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Sentence
 

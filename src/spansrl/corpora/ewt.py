@@ -17,10 +17,10 @@ from spansrl.corpora.audit import Audit
 from spansrl.corpora.conllu import read_conllu
 from spansrl.corpora.corpus import Corpus
 from spansrl.corpora.joining import join_document
-from spansrl.corpora.sources import Pin, fetched, fingerprint, lines_of, pinned_commit, read_members
 from spansrl.errors import DataError
 from spansrl.formats.conll import read_conll
 from spansrl.formats.layouts import LAYOUTS
+from spansrl.formats.sources import Pin, fetched, fingerprint, lines_of, pinned_commit, read_members
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Sentence
 

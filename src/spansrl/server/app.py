@@ -14,11 +14,10 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from spansrl.pictures import STYLE
 from spansrl.server import metrics
 from spansrl.server.bodies import read_body, refuse_query, require_type, unless_gone
 from spansrl.server.gate import ANY_HOST, Gate
-from spansrl.server.labelling import Job, LabelsText
+from spansrl.server.labeling import Job, LabelsText
 from spansrl.server.limits import Limits
 from spansrl.server.lingering import Lingering
 from spansrl.server.messages import LabelRequest, StreamOptions, check_sizes, parse
@@ -27,6 +26,7 @@ from spansrl.server.problems import RefusedError, answer_http_exception, answer_
 from spansrl.server.service import Service, log_failure
 from spansrl.server.streaming import MEDIA_TYPE as JSON_LINES
 from spansrl.server.streaming import LabelStream
+from spansrl.visualize import STYLE
 
 STATIC = Path(__file__).with_name("static")
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, fields
 
 from spansrl.errors import ConfigError
-from spansrl.tokenize import MAX_TOKENS
+from spansrl.language.tokenizer import MAX_TOKENS
 
 
 @dataclass(frozen=True, slots=True)

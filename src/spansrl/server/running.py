@@ -14,7 +14,7 @@ from spansrl.errors import ConfigError
 from spansrl.server.app import create_app
 from spansrl.server.connections import watched_protocol
 from spansrl.server.gate import ANY_HOST, LOOPBACK, host_name
-from spansrl.server.labelling import LabelsText
+from spansrl.server.labeling import LabelsText
 from spansrl.server.limits import Limits
 from spansrl.server.service import Service
 

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, contextmanager
 from spansrl.checks import counted
 from spansrl.errors import SpansrlError
 from spansrl.server.batching import Batcher, QueueFullError
-from spansrl.server.labelling import Job, LabelsText, label_jobs
+from spansrl.server.labeling import Job, LabelsText, label_jobs
 from spansrl.server.limits import Limits
 from spansrl.server.metrics import Metrics
 from spansrl.server.problems import RefusedError

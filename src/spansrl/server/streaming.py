@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from spansrl.server.bodies import client_left, read_lines
-from spansrl.server.labelling import Job
+from spansrl.server.labeling import Job
 from spansrl.server.messages import Item, StreamOptions, check_sizes, parse
 from spansrl.server.problems import ClientGoneError, RefusedError
 from spansrl.server.service import BATCH_CHARS, Service

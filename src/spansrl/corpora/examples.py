@@ -1,0 +1,212 @@
+"""The sentences by which PropBank's frames show their senses, as a corpus: one labelled predicate each.
+
+    <example>
+      <text>Two dogs guard the house .</text>
+      <propbank>
+        <rel relloc="2">guard</rel>
+        <arg type="ARG0" start="0" end="1">Two dogs</arg> …
+
+Other predicates of such a sentence are not labelled, so that it says nothing about which tokens are none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from spansrl.corpora.audit import Audit
+from spansrl.corpora.corpus import Corpus
+from spansrl.errors import DataError
+from spansrl.language.frames.index import PARTS_OF_SPEECH
+from spansrl.language.frames.parsing import FrameReader, Roleset
+from spansrl.language.frames.registering import read_frame_files
+from spansrl.language.lemmas import AUXILIARY_SENSES, Lemmatizer
+from spansrl.progress import Progress, no_progress
+from spansrl.structures import Argument, Proposition, Sentence, Span
+from spansrl.tags import VERB
+
+SPLIT = "train"
+_LEMMATIZER = Lemmatizer()
+
+# As treebanks of the web write them.
+_WRITTEN = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"} | {
+    "``": '"',
+    "''": '"',
+    "/.": ".",
+}
+# Marks of an analysis, not words: *PRO*, [*T*-1], [Police]-1
+_NOT_A_WORD = re.compile(r"\[?\*\S*|\[?\S*\]-[0-9]+|\[[^\s\]]+|0")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_SHARED_WORDS = 8  # in a row, by which two sentences count as one
+
+
+@dataclass(slots=True)
+class Example:
+    """An example as its file has it."""
+
+    roleset: Roleset
+    text: str = ""
+    predicate: str = ""
+    args: list[tuple[str, str, str]] = field(default_factory=list)  # role, first token, last token
+
+
+class ExampleReader(FrameReader):
+    """Reads rolesets with their examples; `examples` holds those that were closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.examples: list[Example] = []
+        self._example: Example | None = None
+        self._text: list[str] | None = None
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """An element begins."""
+        super().start(tag, attributes)
+        if tag == "example" and self.current is not None:
+            self._example = Example(self.current)
+        elif self._example is None:
+            return
+        elif tag == "text":
+            self._text = []
+            self.parser.CharacterDataHandler = self._text.append
+        elif tag == "rel":
+            self._example.predicate = attributes.get("relloc", "")
+        elif tag == "arg":
+            role, first, last = (attributes.get(key, "") for key in ("type", "start", "end"))
+            self._example.args.append((role, first, last))
+
+    def end(self, tag: str) -> None:
+        """An element ends."""
+        if self._example is not None and tag == "text" and self._text is not None:
+            self._example.text = "".join(self._text)
+            self._text = self.parser.CharacterDataHandler = None
+        elif self._example is not None and tag == "example":
+            self.examples.append(self._example)
+            self._example = None
+        super().end(tag)
+
+
+def build_examples(
+    source: str | None = None, unlike: Iterable[Sentence] = (), *, progress: Progress = no_progress
+) -> Corpus:
+    """The examples of a directory, an archive or a URL of frames; None stands for the pinned commit.
+
+    Those that share eight words in a row with one of the sentences `unlike`, or all of theirs, are left out:
+    what a model is to be tested with must not be learnt.
+    """
+    frames = read_frame_files(source, "--frames", progress=progress)
+    if not frames.files:
+        raise DataError(f"{frames.shown}: no frame files; expected PropBank's frames, with frames/NAME.xml")
+    audit = Audit("examples", [SPLIT])
+    audit.sources["frames"] = {"commit": frames.commit, "files": len(frames.files), "sha256": frames.digest}
+    known = {run for sent in unlike for run in _runs(sent.tokens)}
+    return Corpus(_sentences(frames.files, known, audit, progress), audit)
+
+
+def _sentences(
+    files: dict[str, bytes], known: set[tuple[str, ...]], audit: Audit, progress: Progress
+) -> Iterator[tuple[str, Sentence]]:
+    seen: set[tuple[tuple[str, ...], int]] = set()
+    for done, name in enumerate(sorted(files), start=1):
+        reader = ExampleReader()
+        if fault := reader.read(files[name]):
+            audit.drop("rest of a file", f"{name}:{fault.line or 1}", "not XML as it should be")
+        for number, example in enumerate(reader.examples):
+            where = f"{name}#{number}"
+            try:
+                sent = to_sentence(example, where)
+            except UnfitError as unfit:
+                audit.drop("example", where, str(unfit))
+                continue
+            if not known.isdisjoint(_runs(sent.tokens)):
+                audit.drop("example", where, "like a sentence that was to be left out")
+            elif (key := (sent.tokens, sent.props[0].pred)) in seen:
+                audit.drop("example", where, "stands in the frames twice")
+            else:
+                seen.add(key)
+                yield SPLIT, sent
+        progress("reading examples", done, len(files))
+
+
+class UnfitError(Exception):
+    """Why an example cannot be a sentence of a corpus."""
+
+
+def to_sentence(example: Example, name: str) -> Sentence:
+    """The example as a sentence with one proposition; raises UnfitError where it has no meaning as one."""
+    tokens = tuple(_WRITTEN.get(token, token) for token in example.text.split())
+    if any(_NOT_A_WORD.fullmatch(token) for token in tokens):
+        raise UnfitError("has traces among its words")
+    places = sorted({_place(number, len(tokens)) for number in example.predicate.split()})
+    if not places:
+        raise UnfitError("no predicate is marked")
+    if any(role in ("", VERB) for role, _, _ in example.args):
+        raise UnfitError("an argument has no role")
+    args = tuple(
+        sorted(
+            (Argument(role, _span(first, last, len(tokens))) for role, first, last in example.args),
+            key=lambda arg: arg.span,
+        )
+    )
+    _check_apart([arg.span for arg in args], places)
+    # Of several words the first is the verb, which carries the sense.
+    prop = Proposition(
+        places[0],
+        args,
+        sense=example.roleset.id,
+        v=None if len(places) == 1 else _pieces(places),
+        type=_type(tokens[places[0]], example.roleset),
+    )
+    return Sentence(tokens, (prop,), id=name)
+
+
+def _place(number: str, size: int) -> int:
+    if not _NUMBER.fullmatch(number) or int(number) >= size:
+        raise UnfitError("a place is not one of its words")
+    return int(number)
+
+
+def _span(first: str, last: str, size: int) -> Span:
+    start, end = _place(first, size), _place(last, size) + 1
+    if start >= end:
+        raise UnfitError("an argument ends before it begins")
+    return Span(start, end)
+
+
+def _check_apart(spans: list[Span], places: list[int]) -> None:
+    if any(before.end > after.start for before, after in pairwise(spans)):
+        raise UnfitError("arguments overlap")
+    if any(start <= place < end for start, end in spans for place in places):
+        raise UnfitError("an argument covers the predicate")
+
+
+def _pieces(places: list[int]) -> tuple[Span, ...]:
+    pieces: list[Span] = []
+    for place in places:
+        if pieces and pieces[-1].end == place:
+            pieces[-1] = Span(pieces[-1].start, place + 1)
+        else:
+            pieces.append(Span(place, place + 1))
+    return tuple(pieces)
+
+
+def _type(word: str, roleset: Roleset) -> str | None:
+    """The type of predicate as which the word is one of the roleset's; None where it could be several."""
+    if roleset.id in AUXILIARY_SENSES:
+        return "auxiliary"
+    found = {
+        PARTS_OF_SPEECH[tag]
+        for tag, alias in roleset.aliases
+        if tag in PARTS_OF_SPEECH
+        and alias.partition("_")[0] in (word.lower(), _LEMMATIZER.lemma(word, PARTS_OF_SPEECH[tag]))
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+def _runs(tokens: tuple[str, ...]) -> set[tuple[str, ...]]:
+    """The words of every eight tokens in a row, or of all if they are fewer."""
+    words = [token.lower() for token in tokens]
+    last = max(0, len(words) - _SHARED_WORDS)
+    return {tuple(words[k : k + _SHARED_WORDS]) for k in range(last + 1)}

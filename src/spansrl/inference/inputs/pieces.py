@@ -1,0 +1,185 @@
+"""Tokens in the word pieces of a pretrained encoder, as NumPy arrays; training and labelling share it.
+
+Sentences longer than the encoder's positions are read in windows, so length is never an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spansrl.arrays import IntArray, Ragged, offsets_of
+from spansrl.errors import ModelError
+
+SPECIAL_PIECES = 4  # room that a window leaves for special pieces and for position offsets
+_LONGEST_TOKEN = 200  # characters of a token that are looked at; no word is as long
+MOST_PIECES = 3  # of a token, where not all pieces of its sentence fit the encoder
+
+
+@dataclass(frozen=True, slots=True)
+class PieceBatch:
+    """Word pieces of S sentences in W windows of at most P pieces; only a very long sentence has several."""
+
+    pieces: IntArray  # (W, P) ids
+    mask: npt.NDArray[np.bool_]  # (W, P) true at pieces
+    token: (
+        IntArray  # (W, P) the piece's token in the flat (S · T) tokens; S · T for special pieces and padding
+    )
+    n_sentences: int  # S
+    n_tokens: int  # T
+
+    def first_pieces(self) -> IntArray:
+        """(S, T): where each token's first piece stands in the flat (W · P) pieces; 0 at padding."""
+        size = self.n_sentences * self.n_tokens
+        flat = self.token.reshape(-1)
+        first = np.zeros(size + 1, dtype=np.int64)
+        # Written back to front, so that the first piece of a token is what remains.
+        first[flat[::-1]] = np.arange(len(flat) - 1, -1, -1)
+        return first[:size].reshape(self.n_sentences, self.n_tokens)
+
+    def shares(self) -> npt.NDArray[np.float32]:
+        """(W, T, P): what each piece contributes to each token's mean; 0 for pieces of no token."""
+        inside = self.token < self.n_sentences * self.n_tokens  # (W, P)
+        counts = np.bincount(self.token.reshape(-1))
+        out = np.zeros((len(self.token), self.n_tokens, self.token.shape[1]), np.float32)
+        window, place = np.nonzero(inside)
+        token = self.token[window, place]
+        out[window, token % self.n_tokens, place] = 1 / counts[token]
+        return out
+
+    def windows(self) -> npt.NDArray[np.float32]:
+        """(S, W): 1 where a window belongs to a sentence."""
+        first = self.token.min(axis=1)  # a window's least place is one of its own tokens'
+        out = np.zeros((self.n_sentences, len(self.token)), np.float32)
+        out[first // self.n_tokens, np.arange(len(self.token))] = 1
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class PieceStore:
+    """A corpus in word pieces: windows of pieces, and which windows belong to which sentence."""
+
+    pieces: Ragged  # a row a window: piece ids
+    tokens: Ragged  # a row a window: token index of each piece in its sentence, −1 for special pieces
+    windows: IntArray  # (S + 1,) windows of sentence s
+    lengths: IntArray  # (S,) tokens
+
+    @property
+    def piece_counts(self) -> IntArray:
+        """(S,) the pieces of each sentence's longest window: what a batch is padded to."""
+        return np.maximum.reduceat(self.pieces.lengths, self.windows[:-1])
+
+    def take(self, rows: IntArray) -> PieceBatch:
+        """The chosen sentences as one padded batch."""
+        chosen = [np.arange(self.windows[row], self.windows[row + 1]) for row in rows]
+        windows = np.concatenate(chosen)
+        sentence = np.repeat(np.arange(len(rows)), [len(part) for part in chosen])  # (W,)
+        longest = int(self.lengths[rows].max())
+        sizes = self.pieces.lengths[windows]
+        mask = np.arange(sizes.max()) < sizes[:, None]  # (W, P)
+        token = self.tokens.padded(windows)
+        place = np.where(mask & (token >= 0), sentence[:, None] * longest + token, len(rows) * longest)
+        return PieceBatch(
+            pieces=self.pieces.padded(windows),
+            mask=mask,
+            token=place,
+            n_sentences=len(rows),
+            n_tokens=longest,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PieceTokenizer:
+    """A fast tokeniser of the encoder's own, given tokens that are already cut."""
+
+    tokenizer: Any
+    window: int  # the most pieces that the encoder reads at once
+
+    def prepare(self, sentences: Sequence[Sequence[str]]) -> PieceStore:
+        """The sentences in word pieces."""
+        encodings = self._encode([[_readable(token) for token in tokens] for tokens in sentences])
+        pieces: list[IntArray] = []
+        tokens: list[IntArray] = []
+        counts: list[int] = []
+        for encoding in encodings:
+            ids = np.array(encoding.ids, dtype=np.int64)
+            token = np.array([-1 if word is None else word for word in encoding.word_ids], dtype=np.int64)
+            windows = self._windows(ids, token)
+            counts.append(len(windows))
+            pieces.extend(ids for ids, _ in windows)
+            tokens.extend(token for _, token in windows)
+        empty = np.zeros(0, dtype=np.int64)
+        lengths = np.array([len(tokens) for tokens in sentences], dtype=np.int64)
+        return PieceStore(
+            Ragged.of(pieces, like=empty), Ragged.of(tokens, like=empty), offsets_of(counts), lengths
+        )
+
+    def _encode(self, sentences: list[list[str]]) -> list[Any]:
+        """Encodings in which every token has a piece: one that the tokeniser makes nothing of becomes '?'."""
+        encodings: list[Any] = self.tokenizer.encode_batch(sentences, is_pretokenized=True)
+        for k, (tokens, encoding) in enumerate(zip(sentences, encodings, strict=True)):
+            if missing := set(range(len(tokens))).difference(encoding.word_ids):
+                filled = ["?" if t in missing else token for t, token in enumerate(tokens)]
+                encodings[k] = self.tokenizer.encode(filled, is_pretokenized=True)
+        return encodings
+
+    def _windows(self, ids: IntArray, token: IntArray) -> list[tuple[IntArray, IntArray]]:
+        """The pieces in runs that fit the encoder, each between the same special pieces.
+
+        Of tokens with very many pieces some are left out then, so that 256 tokens never become 256 windows.
+        """
+        if len(ids) <= self.window:
+            return [(ids, token)]
+        inner = np.flatnonzero(token >= 0)
+        head, tail = slice(0, inner[0]), slice(inner[-1] + 1, len(ids))
+        room = self.window - inner[0] - (len(ids) - inner[-1] - 1)
+        place = np.arange(len(inner)) - np.searchsorted(token[inner], token[inner])  # in the token
+        inner = inner[place < min(MOST_PIECES, room)]
+        return [
+            (
+                np.concatenate([ids[head], ids[part], ids[tail]]),
+                np.concatenate([token[head], token[part], token[tail]]),
+            )
+            for part in np.split(inner, _cuts(token[inner], room))
+        ]
+
+
+def load_tokenizer(directory: Path) -> Any:
+    """The fast tokeniser in an encoder's directory, set to read whole sentences of cut tokens."""
+    from tokenizers import Tokenizer
+    from tokenizers.pre_tokenizers import ByteLevel
+
+    path = directory / "tokenizer.json"
+    if not path.is_file():
+        raise ModelError(
+            f"{directory}: no tokenizer.json; expected a Hugging Face encoder with a fast tokenizer"
+        )
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises no other class
+        raise ModelError(f"{path}: not a tokenizer that can be used: {error}") from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    if isinstance(tokenizer.pre_tokenizer, ByteLevel):
+        tokenizer.pre_tokenizer.add_prefix_space = True  # every token begins a word, as after a blank in text
+    return tokenizer
+
+
+def _readable(token: str) -> str:
+    """A token as the tokeniser may see it: not endlessly long, and without halves of surrogate pairs."""
+    return token[:_LONGEST_TOKEN].encode("utf-8", "replace").decode("utf-8")
+
+
+def _cuts(token: IntArray, room: int) -> list[int]:
+    """Where to cut pieces into runs of at most `room`, between two tokens; none has more pieces than that."""
+    bounds = np.append(np.flatnonzero(np.diff(token)) + 1, len(token))
+    cuts, begin = [], 0
+    while len(token) - begin > room:
+        begin = int(bounds[np.searchsorted(bounds, begin + room, side="right") - 1])
+        cuts.append(begin)
+    return cuts

@@ -1,0 +1,41 @@
+"""What a model for plain text knows of words: lemmas and senses of its training data, in `lexicon.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from spansrl.errors import ModelError
+from spansrl.inference.directory import read_json
+from spansrl.language.lemmas import Lemmatizer
+from spansrl.language.senses import SenseInventory
+from spansrl.structures import Sentence
+
+LEXICON = "lexicon.json"
+
+
+def learn_lexicon(sentences: Sequence[Sentence], partial: Sequence[Sentence] = ()) -> SenseInventory:
+    """The senses of a training set and of partially labeled sentences, with a lemmatizer of the former."""
+    return SenseInventory.of([*sentences, *partial], Lemmatizer.of(sentences))
+
+
+def lexicon_to_dict(inventory: SenseInventory) -> dict[str, Any]:
+    """Senses and lemmas as JSON."""
+    return {"lemmas": inventory.lemmatizer.to_dict(), "senses": inventory.to_dict()}
+
+
+def read_lexicon(directory: Path, senses: Sequence[str]) -> SenseInventory:
+    """The lexicon of a model directory, which must have just the model's senses."""
+    path = directory / LEXICON
+    content = read_json(path)
+    if not isinstance(content, dict) or set(content) != {"lemmas", "senses"}:
+        raise ModelError(f"{path}: expected an object with 'lemmas' and 'senses'; get the model again")
+    try:
+        lemmatizer = Lemmatizer.from_dict(content["lemmas"])
+        inventory = SenseInventory.from_dict(content["senses"], lemmatizer)
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from error
+    if inventory.senses != tuple(senses):
+        raise ModelError(f"{path}: its senses are not those of the model; get the model again")
+    return inventory

@@ -1,0 +1,159 @@
+"""FrameIndex: what PropBank's frames say about senses, their roles, and the words that have them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from spansrl.errors import DataError
+from spansrl.language.frames.parsing import Roleset
+from spansrl.tags import base_role
+
+PARTS_OF_SPEECH = {"v": "verb", "n": "noun", "j": "adjective"}
+_TAGS = {"verb": "v", "auxiliary": "v", "noun": "n", "adjective": "j"}
+_NUMBERED = re.compile(r"A(?:RG)?([0-9])(?:-[A-Z]+)?")  # with a function now and then: ARG1-DSP
+_MODIFIER = re.compile(r"(?:AM|ARGM)-(.+)")
+_AGENT_OF_CAUSE = ("AA", "ARGA")
+
+# What modifiers stand for with any sense, in our own words.
+MODIFIERS = {
+    "ADJ": "description",
+    "ADV": "circumstance",
+    "CAU": "cause",
+    "COM": "companion",
+    "CXN": "construction",
+    "DIR": "direction",
+    "DIS": "connection to other sentences",
+    "DSP": "direct speech",
+    "EXT": "extent",
+    "GOL": "goal or beneficiary",
+    "LOC": "location",
+    "LVB": "light verb",
+    "MNR": "manner",
+    "MOD": "modality",
+    "NEG": "negation",
+    "PNC": "purpose",
+    "PRD": "state or attribute",
+    "PRP": "purpose",
+    "PRR": "nominal predicate of a light verb",
+    "PRX": "predicate of a construction",
+    "REC": "reciprocity",
+    "STR": "stranded phrase",
+    "TMP": "time",
+}
+
+# id -> what it means and its roles; part of speech -> word -> ids
+Entries = dict[str, tuple[str, dict[str, str]]]
+Aliases = dict[str, dict[str, list[str]]]
+
+
+class FrameIndex:
+    """Senses (`keep.01`) with their definitions and roles, and an index of words."""
+
+    def __init__(self, entries: Entries, aliases: Aliases, heads: Aliases) -> None:
+        self._entries = entries
+        self._aliases = aliases
+        self._heads = heads  # the first parts of words with particles
+
+    @classmethod
+    def of(cls, rolesets: Iterable[Roleset]) -> FrameIndex:
+        """An index of rolesets; the first of a name counts."""
+        entries: Entries = {}
+        aliases: Aliases = {tag: {} for tag in PARTS_OF_SPEECH}
+        heads: Aliases = {tag: {} for tag in PARTS_OF_SPEECH}
+        for roleset in rolesets:
+            if roleset.id in entries:
+                continue
+            entries[roleset.id] = (roleset.name, roleset.roles)
+            for tag, word in roleset.aliases:
+                if tag in PARTS_OF_SPEECH:
+                    aliases[tag].setdefault(word, []).append(roleset.id)
+                    if head := word.partition("_")[0] if "_" in word else "":
+                        heads[tag].setdefault(head, []).append(roleset.id)
+        return cls(entries, _in_order(aliases), _in_order(heads))
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, sense: object) -> bool:
+        return sense in self._entries
+
+    def definition(self, sense: str) -> str | None:
+        """What the sense means, or None if the frames do not have it."""
+        entry = self._entries.get(sense)
+        return None if entry is None else entry[0]
+
+    def roles(self, sense: str) -> Mapping[str, str] | None:
+        """The sense's own roles with their meanings, in PropBank's spelling: ARG0, ARGM-LOC."""
+        entry = self._entries.get(sense)
+        return (
+            None if entry is None else {f"ARG{role}": meaning for role, meaning in sorted(entry[1].items())}
+        )
+
+    def core_roles(self, sense: str) -> frozenset[str] | None:
+        """The numbered roles that the sense has (ARG0 …), or None if the frames do not have the sense."""
+        roles = self.roles(sense)
+        return None if roles is None else frozenset(role for role in roles if _NUMBERED.fullmatch(role))
+
+    def rules_out(self, sense: str, role: str) -> bool:
+        """Whether the role is a numbered one (A2, ARG2, R-A2, C-A2) that the sense does not have."""
+        numbered, entry = _NUMBERED.fullmatch(base_role(role)), self._entries.get(sense)
+        return numbered is not None and entry is not None and numbered[1] not in entry[1]
+
+    def meaning(self, sense: str | None, role: str) -> str | None:
+        """What a role stands for with a sense: `thing kept` for keep.01 and ARG1, A1, R-A1 or C-ARG1.
+
+        A modifier that is not the sense's own has its general meaning, whatever the sense.
+        """
+        role = base_role(role)
+        own = self._entries[sense][1] if sense in self._entries else {}
+        if numbered := _NUMBERED.fullmatch(role):
+            return own.get(numbered[1]) or None
+        if modifier := _MODIFIER.fullmatch(role):
+            return own.get(f"M-{modifier[1]}") or MODIFIERS.get(modifier[1])
+        return "causer" if role in _AGENT_OF_CAUSE else None
+
+    def rolesets(self, word: str, type: str | None) -> tuple[str, ...]:
+        """Senses of a base form as this type of predicate, or as any; those of `word_particle` come last."""
+        tags = PARTS_OF_SPEECH if type is None else (_TAGS.get(type, ""),)
+        tables = (table.get(tag, {}) for table in (self._aliases, self._heads) for tag in tags)
+        return tuple(dict.fromkeys(sense for words in tables for sense in words.get(word.lower(), ())))
+
+    def words(self, sense: str) -> tuple[tuple[str, str], ...]:
+        """Words that have the sense, each with its type; looks through all words that there are."""
+        return tuple(
+            (word, PARTS_OF_SPEECH[tag])
+            for tag, words in self._aliases.items()
+            for word, senses in words.items()
+            if sense in senses
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The index as JSON."""
+        return {"rolesets": self._entries, "aliases": self._aliases, "heads": self._heads}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> FrameIndex:
+        """The index that `to_dict` wrote down; entries are taken as they are, so check a digest before."""
+        tables = {"rolesets", "aliases", "heads"}
+        if not isinstance(data, dict) or set(data) != tables or not all(map(_is_table, data.values())):
+            raise DataError(f"expected an index of frames with the objects {', '.join(sorted(tables))}")
+        return cls(data["rolesets"], data["aliases"], data["heads"])
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(row, (dict, list)) for row in value.values())
+
+
+def _in_order(aliases: Aliases) -> Aliases:
+    """Senses that are called after the word first, then by number."""
+
+    def key(word: str, sense: str) -> tuple[bool, str, str]:
+        stem, _, number = sense.rpartition(".")
+        return stem != word, number, stem
+
+    return {
+        tag: {word: sorted(set(senses), key=lambda sense: key(word, sense)) for word, senses in words.items()}
+        for tag, words in aliases.items()
+    }

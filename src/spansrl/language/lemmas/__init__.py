@@ -1,0 +1,96 @@
+"""The base form of a predicate's word: English inflection by rules, and a table of what the rules get wrong.
+
+The table is learnt from a treebank that has lemmas; misspellings are known by it alone.
+
+    >>> Lemmatizer().lemma("Stopping", "verb")
+    'stop'
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from spansrl.errors import ModelError
+from spansrl.language.lemmas.inflection import AUXILIARIES, infinitive, positive, singular
+from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
+
+AUXILIARY_SENSES = frozenset({"be.03", "have.01", "do.01"})
+
+_TYPE_OF_TAG = {"V": "verb", "N": "noun", "J": "adjective"}
+_RULES = {"verb": infinitive, "noun": singular, "adjective": positive}
+_NO_LEMMA = ("", "_")  # the latter stands in a treebank where a word was cut in two by mistake
+
+
+class Lemmatizer:
+    """Base forms by rules and by a table of exceptions: type -> lower-cased form -> lemma."""
+
+    def __init__(self, exceptions: Mapping[str, Mapping[str, str]] | None = None) -> None:
+        given = exceptions or {}
+        self.exceptions = {type: dict(given.get(type, {})) for type in _RULES}
+
+    @classmethod
+    def of(cls, sentences: Iterable[Sentence]) -> Lemmatizer:
+        """Learn from every verb, noun and adjective with a lemma, whether it is a predicate or not.
+
+        Only forms that the rules get wrong are kept. Proper nouns teach nothing about inflection.
+        """
+        seen: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        for sent in sentences:
+            for word, tag, lemma in zip(sent.tokens, sent.pos or (), sent.lemmas or (), strict=False):
+                type = _TYPE_OF_TAG.get(tag[:1])
+                if type is not None and not tag.startswith("NNP") and lemma not in _NO_LEMMA:
+                    seen[type, plain_form(word)][lemma.lower()] += 1
+        learnt = cls()
+        for (type, form), lemmas in seen.items():
+            lemma = min(lemmas, key=lambda lemma: (-lemmas[lemma], lemma))
+            if lemma != _RULES[type](form):
+                learnt.exceptions[type][form] = lemma
+        return learnt
+
+    def lemma(self, word: str, type: str | None) -> str:
+        """The lower-cased base form of a predicate of this type; one of unknown type is taken for a verb."""
+        form = plain_form(word)
+        if type == "auxiliary" and form in AUXILIARIES:
+            return AUXILIARIES[form]
+        known = type if type is not None and type in _RULES else "verb"
+        return self.exceptions[known].get(form) or _RULES[known](form)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as JSON."""
+        return {"exceptions": {type: dict(sorted(table.items())) for type, table in self.exceptions.items()}}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Lemmatizer:
+        """The lemmatizer that `to_dict` wrote down; raises ModelError for anything else."""
+        if not isinstance(data, dict) or set(data) != {"exceptions"}:
+            raise ModelError("lemmas: expected an object with the key 'exceptions' only; get the model again")
+        tables = data["exceptions"]
+        if not isinstance(tables, dict) or set(tables) != set(_RULES):
+            raise ModelError(f"lemmas: expected exceptions for {', '.join(_RULES)}; get the model again")
+        for type, table in tables.items():
+            if not isinstance(table, dict):
+                raise ModelError(f"lemmas: expected an object for {type}; get the model again")
+            for form, lemma in table.items():
+                if not (isinstance(form, str) and isinstance(lemma, str) and form and lemma):
+                    found = f"{form!r} has the lemma {lemma!r}"
+                    raise ModelError(f"lemmas: {found} among the exceptions for {type}; get the model again")
+        return cls(tables)
+
+
+def plain_form(word: str) -> str:
+    """The word as tables know it: lower-cased, with a straight apostrophe."""
+    return word.lower().replace("’", "'")
+
+
+def predicate_type(sent: Sentence, prop: Proposition) -> str | None:
+    """What a proposition says that its predicate is, or what its sense and its part of speech make of it.
+
+    One of PREDICATE_TYPES or None: a file may have types of its own, which say nothing here.
+    """
+    if prop.type in PREDICATE_TYPES:
+        return prop.type
+    if prop.sense in AUXILIARY_SENSES:
+        return "auxiliary"
+    return None if sent.pos is None else _TYPE_OF_TAG.get(sent.pos[prop.pred][:1])

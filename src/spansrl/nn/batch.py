@@ -1,0 +1,251 @@
+"""A corpus as flat arrays, and batches of propositions cut from it.
+
+Everything per token or per argument happens once, in `Corpus.of`; making a batch is indexing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from spansrl.arrays import IntArray, Ragged, offsets_of
+from spansrl.language.senses import SenseInventory
+from spansrl.language.vocabulary import Vocabulary
+from spansrl.nn.tasks import TaskGold, TaskLabels
+from spansrl.structures import Sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """Gold arguments of a batch, flat: K labelled spans, ends inclusive."""
+
+    prop: Tensor  # (K,) which of the batch's N propositions
+    role: Tensor  # (K,)
+    first: Tensor  # (K,)
+    last: Tensor  # (K,)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """S sentences with N propositions; T is the longest sentence's length."""
+
+    rows: IntArray  # (S,) the sentences' places in the corpus: what the embedder is asked for
+    lengths: Tensor  # (N,) tokens of each proposition's sentence
+    sentence_lengths: Tensor  # (S,)
+    sentence: Tensor  # (N,) which of the S sentences
+    pred: Tensor  # (N,)
+    gold: Gold
+    tasks: TaskGold | None = None  # where predicates and senses are learnt too
+    teacher: Tensor | None = None  # (N, T, 2, R) teachers' marginals of starts and ends; anything at padding
+
+    @classmethod
+    def of_predicates(cls, sentence_lengths: IntArray, sentence: IntArray, pred: IntArray) -> Batch:
+        """Predicates at tokens `pred` (N,) of the sentences `sentence` (N,), without gold arguments."""
+        none = torch.zeros(0, dtype=torch.long)
+        return cls(
+            rows=np.arange(len(sentence_lengths)),
+            lengths=torch.from_numpy(sentence_lengths[sentence]),
+            sentence_lengths=torch.from_numpy(sentence_lengths),
+            sentence=torch.from_numpy(sentence),
+            pred=torch.from_numpy(pred),
+            gold=Gold(none, none, none, none),
+        )
+
+    @property
+    def n_props(self) -> int:
+        """N"""
+        return len(self.pred)
+
+    def mask(self) -> Tensor:
+        """(N, T) true at tokens, false at padding."""
+        longest = int(self.sentence_lengths.max())
+        return torch.arange(longest, device=self.lengths.device) < self.lengths[:, None]
+
+    def to(self, device: torch.device) -> Batch:
+        """The same batch on a device (the sentences' places stay in NumPy)."""
+        gold = Gold(
+            *(part.to(device) for part in (self.gold.prop, self.gold.role, self.gold.first, self.gold.last))
+        )
+        return Batch(
+            rows=self.rows,
+            lengths=self.lengths.to(device),
+            sentence_lengths=self.sentence_lengths.to(device),
+            sentence=self.sentence.to(device),
+            pred=self.pred.to(device),
+            gold=gold,
+            tasks=None if self.tasks is None else self.tasks.to(device),
+            teacher=None if self.teacher is None else self.teacher.to(device),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Sentences as arrays: P propositions, their predicates and their gold arguments."""
+
+    tokens: tuple[tuple[str, ...], ...]  # S sentences
+    lengths: IntArray  # (S,)
+    prop_offsets: IntArray  # (S + 1,) propositions of sentence s
+    prop_sentence: IntArray  # (P,)
+    prop_pred: IntArray  # (P,)
+    arg_offsets: IntArray  # (P + 1,) arguments of proposition p
+    args: IntArray  # (A, 3) role, first token, last token
+    tasks: TaskLabels | None = None
+    costs: IntArray | None = None  # (S,) what batches are grouped by, where it is not the number of tokens
+    partial: tuple[int, ...] = ()  # sizes of the corpora at the end in which not every predicate is labeled
+    teacher: Ragged | None = None  # a row a proposition: (T, 2, R); may end before the propositions do
+
+    @classmethod
+    def of(
+        cls,
+        sentences: Sequence[Sentence],
+        roles: Vocabulary,
+        *,
+        inventory: SenseInventory | None = None,
+        partial: Sequence[Sequence[Sentence]] = (),
+    ) -> Corpus:
+        """The sentences as arrays; arguments with foreign roles cannot be learnt and are left out.
+
+        With an inventory of senses, predicates and senses are labels too. The sentences `partial`, in which
+        not every predicate is labelled, follow the others.
+        """
+        more = [sent for part in partial for sent in part]
+        tasks = None if inventory is None else TaskLabels.of(sentences, inventory, more)
+        sentences = [*sentences, *more]
+        props = [(s, prop) for s, sent in enumerate(sentences) for prop in sent.props]
+        known = [[arg for arg in prop.args if arg.role in roles.index] for _, prop in props]
+        flat = [(roles.index[arg.role], arg.start, arg.end - 1) for args in known for arg in args]
+        return cls(
+            tokens=tuple(sent.tokens for sent in sentences),
+            lengths=np.array([len(sent) for sent in sentences], dtype=np.int64),
+            prop_offsets=offsets_of([len(sent.props) for sent in sentences]),
+            prop_sentence=np.array([s for s, _ in props], dtype=np.int64),
+            prop_pred=np.array([prop.pred for _, prop in props], dtype=np.int64),
+            arg_offsets=offsets_of([len(args) for args in known]),
+            args=np.array(flat, dtype=np.int64).reshape(-1, 3),
+            tasks=tasks,
+            partial=tuple(map(len, partial)),
+        )
+
+    @property
+    def n_props(self) -> int:
+        """P"""
+        return len(self.prop_pred)
+
+    def batch(self, props: IntArray) -> Batch:
+        """The given propositions with the sentences they stand in, each sentence once."""
+        return self._batch(np.unique(self.prop_sentence[props]), props)
+
+    def sentence_batch(self, rows: IntArray) -> Batch:
+        """The given sentences with all of their propositions, if any."""
+        rows = np.sort(rows)
+        return self._batch(rows, self._props_of(rows))
+
+    def _batch(self, rows: IntArray, props: IntArray) -> Batch:
+        first, after = self.arg_offsets[props], self.arg_offsets[props + 1]
+        counts = after - first
+        ends = np.cumsum(counts)
+        within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
+        args = torch.from_numpy(self.args[np.repeat(first, counts) + within])  # (K, 3)
+        prop = torch.from_numpy(np.repeat(np.arange(len(props)), counts))
+        gold = Gold(prop, role=args[:, 0], first=args[:, 1], last=args[:, 2])
+        return Batch(
+            rows=rows,
+            lengths=torch.from_numpy(self.lengths[self.prop_sentence[props]]),
+            sentence_lengths=torch.from_numpy(self.lengths[rows]),
+            sentence=torch.from_numpy(np.searchsorted(rows, self.prop_sentence[props])),
+            pred=torch.from_numpy(self.prop_pred[props]),
+            gold=gold,
+            tasks=None if self.tasks is None else self.tasks.take(rows, props),
+            teacher=None if self.teacher is None else self._teacher(rows, props, gold),
+        )
+
+    def _teacher(self, rows: IntArray, props: IntArray, gold: Gold) -> Tensor:
+        """What the teachers say; of propositions that they were not asked about, what gold says."""
+        assert self.teacher is not None
+        longest = int(self.lengths[rows].max(initial=0))
+        asked = props < len(self.teacher)  # (N,)
+        pred = torch.from_numpy(self.prop_pred[props])
+        out = gold_marginals(gold, pred, longest, self.teacher.values.shape[-1])
+        found = torch.from_numpy(self.teacher.padded(props[asked])).float()  # (asked, their longest, 2, R)
+        out[torch.from_numpy(asked)] = torch.nn.functional.pad(
+            found, (0, 0, 0, 0, 0, longest - found.shape[1])
+        )
+        return out
+
+    def whole(self) -> Batch:
+        """Every proposition, in order."""
+        return self.batch(np.arange(self.n_props))
+
+    def epoch_items(
+        self, batch_size: int, shares: Sequence[float] = (), *, seed: int, epoch: int, by_sentence: bool
+    ) -> list[IntArray]:
+        """What goes into each batch of an epoch, similar lengths together; seed and epoch decide the order.
+
+        Items are propositions (for `batch`), or sentences with all of theirs (for `sentence_batch`).
+        """
+        items, lengths = self._items(by_sentence, shares, epoch)
+        order = np.random.default_rng([seed, epoch])
+        return [items[chosen] for chosen in _shuffled(lengths, batch_size, order)]
+
+    def steps(self, batch_size: int, shares: Sequence[float] = (), *, by_sentence: bool) -> int:
+        """Batches in an epoch."""
+        return -(-len(self._items(by_sentence, shares)[0]) // batch_size)
+
+    def _items(
+        self, by_sentence: bool, shares: Sequence[float] = (), epoch: int = 0
+    ) -> tuple[IntArray, IntArray]:
+        """The items of an epoch and their lengths; predicates are learned from all sentences."""
+        costs = self.lengths if self.costs is None else self.costs
+        used = self._used(shares, epoch)  # (S,)
+        if not by_sentence:
+            props = np.flatnonzero(used[self.prop_sentence])
+            return props, costs[self.prop_sentence[props]]
+        used &= np.diff(self.prop_offsets) >= (0 if self.tasks is not None else 1)
+        return np.flatnonzero(used), costs[used]
+
+    def _used(self, shares: Sequence[float], epoch: int) -> npt.NDArray[np.bool_]:
+        """(S,) the sentences of an epoch: all fully labeled ones, and the next share of each partial corpus.
+
+        Every epoch has the same number of them, and 1 / share epochs together have all.
+        """
+        used = np.ones(len(self.lengths), dtype=bool)
+        first = len(used) - sum(self.partial)
+        for size, share in zip(self.partial, shares, strict=bool(shares)):
+            count = max(1, round(share * size)) if size else 0
+            chosen = np.arange(epoch * count, (epoch + 1) * count)
+            order = np.random.default_rng(0).permutation(size)
+            used[first : first + size] = False
+            used[first + np.take(order, chosen, mode="wrap")] = True
+            first += size
+        return used
+
+    def _props_of(self, sentences: IntArray) -> IntArray:
+        return np.concatenate([np.arange(self.prop_offsets[s], self.prop_offsets[s + 1]) for s in sentences])
+
+
+def gold_marginals(gold: Gold, pred: Tensor, n_tokens: int, n_roles: int) -> Tensor:
+    """The starts and ends (N, T, 2, R) of a teacher that knows gold: a role's spans share its chance evenly.
+
+    The span of an absent role is Null, which is the predicate's own: pred (N,).
+    """
+    out = torch.zeros(len(pred), n_tokens, 2, n_roles)
+    for side, place in enumerate((gold.first, gold.last)):
+        out.index_put_(
+            (gold.prop, place, torch.full_like(place, side), gold.role), torch.ones(()), accumulate=True
+        )
+    counts = out.sum(dim=1)  # (N, 2, R)
+    out[torch.arange(len(pred)), pred] += (counts == 0).float()
+    return out / counts.clamp(min=1)[:, None]
+
+
+def _shuffled(lengths: IntArray, batch_size: int, order: np.random.Generator) -> list[IntArray]:
+    """Items of each batch: shuffled, stably sorted by length, cut, and the batches shuffled."""
+    shuffled = order.permutation(len(lengths))
+    by_length = shuffled[np.argsort(lengths[shuffled], kind="stable")]
+    cuts = [by_length[k : k + batch_size] for k in range(0, len(by_length), batch_size)]
+    return [cuts[k] for k in order.permutation(len(cuts))]

@@ -1,0 +1,175 @@
+"""The two files of an ELMo: `options.json` says how the weights in `weights.hdf5` are to be used."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from spansrl.errors import MissingExtraError, ModelError
+from spansrl.inference.directory import file_hash
+from spansrl.inference.inputs.characters import MAX_CHARS, N_CHARS
+
+OPTIONS_FILE, WEIGHTS_FILE = "options.json", "weights.hdf5"
+PUBLIC_WEIGHTS = {
+    "747ba97abce8a5f446558369e10bb0f7931437a46867476fdd156f5d7f576229": "ELMo small",
+    "a6b92b9ccbb13fe489faacd2221c795d4bebe84b75f8aded9d85ea464fa5c994": "ELMo original",
+}
+"""The published weight files by their SHA-256."""
+
+
+@dataclass(frozen=True, slots=True)
+class ElmoOptions:
+    """The parts of `options.json` that say how the weights are to be used."""
+
+    char_width: int
+    filters: tuple[tuple[int, int], ...]  # (characters wide, how many)
+    n_highway: int
+    activation: str
+    n_layers: int
+    cell: int
+    projection: int
+    cell_clip: float
+    projection_clip: float
+    skip_connections: bool
+
+    @classmethod
+    def from_file(cls, path: Path) -> Self:
+        """Read and check an options file; settings that do not matter for reading the weights are let be."""
+        options = _OptionsFile(path)
+        options.one_of("char_cnn.max_characters_per_token", (MAX_CHARS,))
+        options.one_of(
+            "char_cnn.n_characters", (N_CHARS, N_CHARS + 1)
+        )  # bilm-tf counts 0 only when not training
+        return cls(
+            char_width=options.count("char_cnn.embedding.dim"),
+            filters=options.filters("char_cnn.filters"),
+            n_highway=options.count("char_cnn.n_highway", default=0),
+            activation=options.one_of("char_cnn.activation", ("relu", "tanh")),
+            n_layers=options.count("lstm.n_layers"),
+            cell=options.count("lstm.dim"),
+            projection=options.count("lstm.projection_dim"),
+            cell_clip=options.limit("lstm.cell_clip"),
+            projection_clip=options.limit("lstm.proj_clip"),
+            skip_connections=options.one_of("lstm.use_skip_connections", (True, False), default=False),
+        )
+
+    @property
+    def n_filters(self) -> int:
+        """The width of a word's vector between convolutions and projection."""
+        return sum(count for _, count in self.filters)
+
+
+class _OptionsFile:
+    """Typed access to a JSON file by dotted keys; whatever is wrong is a `ModelError` with the key in it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._values = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ModelError(f"{path}: ELMo's options cannot be read ({error.strerror or error})") from error
+        except ValueError as error:
+            raise ModelError(f"{path}: ELMo's options are not JSON ({error})") from error
+
+    def count(self, key: str, *, default: int | None = None) -> int:
+        value = self._get(key, default)
+        least = 1 if default is None else default
+        if type(value) is not int or value < least:
+            raise self._refuse(key, value, f"an integer, {least} or more")
+        return value
+
+    def limit(self, key: str) -> float:
+        """A positive number; infinity where there is none."""
+        value = self._get(key, math.inf)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            raise self._refuse(key, value, "a positive number or null")
+        return float(value)
+
+    def one_of(self, key: str, choices: Sequence[Any], *, default: Any = None) -> Any:
+        value = self._get(key, default)
+        if value not in choices:
+            raise self._refuse(key, value, " or ".join(map(repr, choices)))
+        return value
+
+    def filters(self, key: str) -> tuple[tuple[int, int], ...]:
+        value = self._get(key, None)
+        if not isinstance(value, list) or not value or not all(_is_filter(pair) for pair in value):
+            raise self._refuse(key, value, f"[width, count] pairs with widths up to {MAX_CHARS}")
+        return tuple((width, count) for width, count in value)
+
+    def _get(self, key: str, default: Any) -> Any:
+        """The value; where there is a default, it stands for a missing key and for null."""
+        value = self._values
+        for part in key.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        if value is None and default is None:
+            raise ModelError(f"{self._path}: the option '{key}' is missing; is this ELMo's options file?")
+        return default if value is None else value
+
+    def _refuse(self, key: str, value: Any, expected: str) -> ModelError:
+        return ModelError(f"{self._path}: the option '{key}' is {value!r}; expected {expected}")
+
+
+def _is_filter(pair: Any) -> bool:
+    match pair:
+        case [int(width), int(count)]:
+            return 1 <= width <= MAX_CHARS and count >= 1
+    return False
+
+
+def open_hdf5(path: Path, mode: str = "r") -> Any:
+    """The opened file; says the install line where h5py is missing."""
+    # Imported here, because every other embedder works without h5py.
+    try:
+        import h5py
+    except ImportError:
+        raise MissingExtraError("ELMo", "train") from None
+    return h5py.File(path, mode)
+
+
+class WeightFile:
+    """The datasets of a weight file, each asked for by its name and the shape that the options call for."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._file = open_hdf5(path)
+        except OSError as error:
+            raise ModelError(f"{path}: ELMo's weights cannot be read as HDF5 ({error})") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def take(self, name: str, *shape: int) -> Tensor:
+        """The dataset as a float32 tensor."""
+        data = self._file.get(name)
+        if not hasattr(data, "shape"):
+            raise ModelError(
+                f"{self._path}: the dataset '{name}' of shape {shape} is missing; is this ELMo's weight file?"
+            )
+        if data.shape != shape:
+            raise ModelError(
+                f"{self._path}: the dataset '{name}' has shape {data.shape}, the options call for {shape};"
+                " options and weights do not belong together"
+            )
+        return torch.from_numpy(np.asarray(data, dtype=np.float32))
+
+
+def describe_weights(path: Path) -> str:
+    """The published name of a weight file, if it has one, and its SHA-256."""
+    digest = file_hash(path)
+    return f"{PUBLIC_WEIGHTS.get(digest, 'ELMo weights of unknown origin')} (sha256 {digest})"

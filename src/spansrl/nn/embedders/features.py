@@ -1,0 +1,115 @@
+"""Features of frozen encoders, computed once a corpus and kept on disk.
+
+A cache file is a plain .npy of shape (tokens, layers, width) in half precision, memory-mapped when read; its
+name is made of the encoder's and the corpus's hash: runs share it, and a change in either makes a new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from spansrl.arrays import Ragged, offsets_of
+
+Tokens = Sequence[str]
+Progress = Callable[[int, int], None]  # (sentences done, sentences in all)
+
+
+class FeatureSource(Protocol):
+    """Something frozen that turns sentences into vectors of several layers."""
+
+    n_layers: int
+    width: int
+
+    def fingerprint(self) -> str:
+        """A hash of everything that decides the features."""
+
+    def compute(self, sentences: Sequence[Tokens]) -> list[npt.NDArray[np.float32]]:
+        """(T, n_layers, width) for each sentence; callers hand in sentences of similar length."""
+
+
+def compute_features(source: FeatureSource, sentences: Sequence[Tokens]) -> Ragged:
+    """Features of a few sentences, in memory."""
+    out: list[npt.NDArray[np.float32]] = [np.zeros((0, source.n_layers, source.width), np.float32)] * len(
+        sentences
+    )
+    for rows in similar_lengths([len(tokens) for tokens in sentences]):
+        for row, features in zip(rows, source.compute([sentences[row] for row in rows]), strict=True):
+            out[row] = features
+    return Ragged.of(out, like=np.zeros((0, source.n_layers, source.width), np.float32))
+
+
+def cached_features(
+    source: FeatureSource, sentences: Sequence[Tokens], directory: Path, progress: Progress | None = None
+) -> Ragged:
+    """Features of a corpus, memory-mapped from the cache, where they are put first if they are not there."""
+    return cached_rows(
+        directory / f"{source.fingerprint()[:16]}-{corpus_fingerprint(sentences)[:16]}.npy",
+        [len(tokens) for tokens in sentences],
+        (source.n_layers, source.width),
+        lambda rows: source.compute([sentences[row] for row in rows]),
+        progress,
+    )
+
+
+def cached_rows(
+    path: Path,
+    lengths: Sequence[int],
+    item_shape: tuple[int, ...],
+    compute: Callable[[list[int]], Sequence[npt.NDArray[np.float32]]],
+    progress: Progress | None = None,
+) -> Ragged:
+    """Rows of the given lengths, memory-mapped; without a file yet, `compute` makes them group by group."""
+    offsets = offsets_of(lengths)
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+        try:
+            out = np.lib.format.open_memmap(
+                partial, mode="w+", dtype=np.float16, shape=(int(offsets[-1]), *item_shape)
+            )
+            done = 0
+            for rows in similar_lengths(lengths):
+                for row, features in zip(rows, compute(rows), strict=True):
+                    out[offsets[row] : offsets[row + 1]] = features
+                done += len(rows)
+                if progress is not None:
+                    progress(done, len(lengths))
+            out.flush()
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
+    return Ragged(np.load(path, mmap_mode="r", allow_pickle=False), offsets)
+
+
+def similar_lengths(
+    lengths: Sequence[int], *, max_tokens: int = 4096, max_rows: int = 256
+) -> Iterator[list[int]]:
+    """Groups of rows of similar length, of at most `max_tokens` with padding; empty rows are left out."""
+    group: list[int] = []
+    for row in sorted((row for row, length in enumerate(lengths) if length), key=lambda row: lengths[row]):
+        if group and (len(group) == max_rows or (len(group) + 1) * lengths[row] > max_tokens):
+            yield group
+            group = []
+        group.append(row)
+    if group:
+        yield group
+
+
+def corpus_fingerprint(sentences: Sequence[Tokens]) -> str:
+    """A hash of the tokens in order."""
+    digest = hashlib.sha256()
+    for tokens in sentences:
+        digest.update("\x1f".join(tokens).encode("utf-8", "surrogatepass") + b"\x1e")
+    return digest.hexdigest()
+
+
+def hash_of(content: str | bytes) -> str:
+    """SHA-256 of a string or of bytes."""
+    return hashlib.sha256(content if isinstance(content, bytes) else content.encode()).hexdigest()

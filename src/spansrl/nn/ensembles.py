@@ -1,0 +1,259 @@
+"""Ensembles of trained span models: mixture of experts (Section 3.2 and Appendix C.2) and product of experts.
+
+The mixture's Eqs. 9 and 10 are linear in the experts' token vectors, so W_sᵀ W[r] on Σ_m α_m h^(m) scores
+spans by a start and an end as a single model does: the experts' spans never have to be written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from spansrl.arrays import Ragged
+from spansrl.decoding import SpanScores
+from spansrl.errors import ModelError
+from spansrl.inference.config import TrainingConfig
+from spansrl.nn.batch import Batch, Corpus
+from spansrl.nn.embedders.embed import LayeredEmbedder
+from spansrl.nn.embedders.features import Progress, cached_rows, corpus_fingerprint, hash_of
+from spansrl.nn.network import Network, evaluating, to_scores
+from spansrl.nn.outputs.span import SpanLogits, SpanOutput, boundary_scores, span_logits, span_loss
+from spansrl.structures import Sentence
+
+
+def check_experts(experts: Sequence[Network], *, same_width: bool) -> None:
+    """Raise unless the experts can be combined: span models with equal roles and the same reading of ends."""
+    if not experts:
+        raise ModelError("an ensemble needs at least one expert")
+    first = experts[0]
+    for number, expert in enumerate(experts, start=1):
+        if not isinstance(expert.output, SpanOutput):
+            raise ModelError(f"expert {number} is no span model; ensembles combine span models only")
+        if set(expert.roles.items) != set(first.roles.items):
+            raise ModelError(f"expert {number} has other roles than expert 1; train them on the same data")
+        if expert.config.output.span_end != first.config.output.span_end:
+            raise ModelError(f"expert {number} has another output.span_end than expert 1")
+        if same_width and expert.encoder.out_width != first.encoder.out_width:
+            raise ModelError(
+                f"expert {number} has width {expert.encoder.out_width}, expert 1 {first.encoder.out_width}; "
+                "a mixture needs equal widths"
+            )
+
+
+class Mixture(nn.Module):
+    """The trained part of a mixture of M experts over token vectors of width D."""
+
+    def __init__(self, n_experts: int, width: int, n_roles: int, span_end: str) -> None:
+        super().__init__()
+        self.gate = nn.Parameter(torch.zeros(n_experts))  # α before the softmax (M,)
+        self.transform = nn.Parameter(torch.eye(2 * width))  # W_s (2D, 2D)
+        self.roles = nn.Parameter(torch.zeros(n_roles, 2 * width))  # W (R, 2D)
+        self.span_end = span_end
+
+    @classmethod
+    def of(cls, experts: Sequence[Network]) -> Mixture:
+        """Initialised as Appendix C.2 says: zero gates, identity, and the mean of the experts' role rows."""
+        check_experts(experts, same_width=True)
+        first = experts[0]
+        mixture = cls(len(experts), first.encoder.out_width, len(first.roles), first.config.output.span_end)
+        rows = [_role_rows(expert, first.roles.items) for expert in experts]
+        mixture.roles.data.copy_(torch.stack(rows).mean(dim=0))
+        return mixture
+
+    def forward(self, features: Sequence[Tensor], mask: Tensor) -> SpanLogits:
+        """The experts' token vectors (N, T, D) each, mask (N, T) -> scores of all spans"""
+        weights = self.gate.softmax(dim=0)
+        h = torch.stack([weight * part for weight, part in zip(weights, features, strict=True)]).sum(dim=0)
+        roles = self.roles @ self.transform  # W[r]·W_s x = (W_sᵀ W[r])·x: (R, 2D)
+        return span_logits(*boundary_scores(h, roles), mask, self.span_end)
+
+    def loss(self, batch: Batch, inputs: MixtureInput) -> Tensor:
+        """Mean negative log-likelihood of the batch's gold arguments."""
+        return span_loss(self(inputs.features, batch.mask()), batch.pred, batch.gold)
+
+
+@dataclass(frozen=True, slots=True)
+class MixtureInput:
+    """Token vectors of a batch's propositions by each expert."""
+
+    features: tuple[Tensor, ...]  # M × (N, T, D)
+
+    def to(self, device: torch.device) -> MixtureInput:
+        """The same vectors on a device."""
+        return MixtureInput(tuple(part.to(device) for part in self.features))
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertFeatures:
+    """Every expert's token vectors of a corpus's propositions, computed once, memory-mapped."""
+
+    corpus: Corpus
+    stores: tuple[Ragged, ...]  # a row a proposition
+
+    def take(self, props: Any) -> MixtureInput:
+        """The vectors of chosen propositions."""
+        return MixtureInput(tuple(torch.from_numpy(store.padded(props)).float() for store in self.stores))
+
+
+def expert_features(
+    experts: Sequence[Network], corpus: Corpus, cache: Path, progress: Progress | None = None
+) -> ExpertFeatures:
+    """The experts' features of a corpus, from the cache where they are there already."""
+    data = propositions_fingerprint(corpus)
+    lengths = corpus.lengths[corpus.prop_sentence].tolist()
+    stores = []
+    for expert in experts:
+        path = cache / f"expert-{fingerprint(expert)[:16]}-{data[:16]}.npy"
+        inputs = None if path.exists() else expert.embedder.prepare(corpus.tokens, cache)
+
+        def compute(rows: list[int], expert: Network = expert, inputs: Any = inputs) -> list[Any]:
+            batch = corpus.batch(np.array(rows))
+            with torch.inference_mode(), evaluating(expert):
+                h = expert.token_features(
+                    batch, expert.embedder.take(inputs, batch.rows)
+                ).numpy()  # (N, T, D)
+            return [h[k, : lengths[row]] for k, row in enumerate(rows)]
+
+        stores.append(cached_rows(path, lengths, (expert.encoder.out_width,), compute, progress))
+    return ExpertFeatures(corpus, tuple(stores))
+
+
+@dataclass(frozen=True, slots=True)
+class MixtureExamples:
+    """Training data of a mixture: batches with the experts' vectors."""
+
+    features: ExpertFeatures
+    config: TrainingConfig
+    device: torch.device
+
+    def steps(self) -> int:
+        """Batches in an epoch."""
+        return self.features.corpus.steps(self.config.batch_size, by_sentence=False)
+
+    def epoch(self, epoch: int, skip: int = 0) -> Iterator[tuple[Batch, MixtureInput]]:
+        """The batches of an epoch, without the first `skip`."""
+        corpus, settings = self.features.corpus, self.config
+        for props in corpus.epoch_items(
+            settings.batch_size, seed=settings.seed, epoch=epoch, by_sentence=False
+        )[skip:]:
+            yield corpus.batch(props).to(self.device), self.features.take(props).to(self.device)
+
+
+class MixtureScorer:
+    """A trained mixture with its experts as the scorer of a Labeler."""
+
+    def __init__(self, mixture: Mixture, experts: Sequence[Network]) -> None:
+        share_sources(experts)
+        self.mixture = mixture
+        self.experts = experts
+        self._known: dict[tuple[Sequence[str], int], tuple[ExpertFeatures, int]] = {}
+
+    @property
+    def roles(self) -> Sequence[str]:
+        """The names behind the scores' role axis."""
+        return self.experts[0].roles.items
+
+    def remember(self, features: ExpertFeatures) -> None:
+        """Take these propositions' vectors from the store instead of computing them."""
+        corpus = features.corpus
+        for row, (s, pred) in enumerate(zip(corpus.prop_sentence, corpus.prop_pred, strict=True)):
+            self._known[corpus.tokens[s], int(pred)] = features, row
+
+    @torch.inference_mode()
+    def score(self, sentences: Sequence[Sentence]) -> SpanScores:
+        """Scores with one row a proposition."""
+        batch = Corpus.of(sentences, self.experts[0].roles).whole()
+        known = [self._known.get((sent.tokens, prop.pred)) for sent in sentences for prop in sent.props]
+        stores = {id(item[0]): item[0] for item in known if item is not None}
+        if len(stores) == 1 and None not in known:
+            (features,) = stores.values()
+            inputs = features.take(np.array([item[1] for item in known if item is not None]))
+        else:
+            inputs = MixtureInput(tuple(token_features_of(self.experts, sentences)))
+        scores = to_scores(self.mixture(inputs.features, batch.mask()), batch)
+        assert isinstance(scores, SpanScores)
+        return scores
+
+
+class ProductScorer:
+    """A product of experts: the mean of their scores, normalised anew."""
+
+    def __init__(self, experts: Sequence[Network]) -> None:
+        check_experts(experts, same_width=False)
+        share_sources(experts)
+        self.experts = experts
+
+    @property
+    def roles(self) -> Sequence[str]:
+        """The names behind the scores' role axis."""
+        return self.experts[0].roles.items
+
+    @torch.inference_mode()
+    def score(self, sentences: Sequence[Sentence]) -> SpanScores:
+        """Scores with one row a proposition."""
+        batch = Corpus.of(sentences, self.experts[0].roles).whole()
+        mask = batch.mask()
+        starts, ends = [], []
+        for expert, h in zip(self.experts, token_features_of(self.experts, sentences), strict=True):
+            logits = expert.output(h, mask)
+            order = _alignment(expert, self.roles)
+            starts.append(logits.start[:, :, order])
+            ends.append(logits.end[:, :, order])
+        start, end = torch.stack(starts).mean(dim=0), torch.stack(ends).mean(dim=0)
+        # The ends are shifted and masked already, so they are read where they stand.
+        scores = to_scores(span_logits(start, end, mask, "last"), batch)
+        assert isinstance(scores, SpanScores)
+        return scores
+
+
+def token_features_of(experts: Sequence[Network], sentences: Sequence[Sentence]) -> Iterator[Tensor]:
+    """Each expert's token vectors (N, T, D); experts that share a frozen encoder share its features."""
+    prepared: dict[int, Any] = {}
+    for expert in experts:
+        corpus = Corpus.of(sentences, expert.roles)
+        batch = corpus.whole()
+        embedder = expert.embedder
+        key = id(embedder.source) if isinstance(embedder, LayeredEmbedder) else id(embedder)
+        if key not in prepared:
+            prepared[key] = embedder.prepare(corpus.tokens)
+        with evaluating(expert):
+            yield expert.token_features(batch, embedder.take(prepared[key], batch.rows))
+
+
+def share_sources(experts: Sequence[Network]) -> None:
+    """Let experts over the same frozen encoder use one copy of it."""
+    sources: dict[str, Any] = {}
+    for expert in experts:
+        if isinstance(expert.embedder, LayeredEmbedder):
+            source = expert.embedder.source
+            expert.embedder.source = sources.setdefault(source.fingerprint(), source)
+
+
+def _alignment(expert: Network, roles: Sequence[str]) -> Tensor:
+    """Where each of the roles stands in the expert's own order."""
+    return torch.from_numpy(expert.roles.ids(roles))
+
+
+def _role_rows(expert: Network, roles: Sequence[str]) -> Tensor:
+    """W of an expert in the order of the given roles: (R, 2D)"""
+    assert isinstance(expert.output, SpanOutput)
+    return expert.output.roles.detach()[_alignment(expert, roles)]
+
+
+def propositions_fingerprint(corpus: Corpus) -> str:
+    """A hash of the tokens and of where the predicates are."""
+    places = corpus.prop_sentence.tobytes() + corpus.prop_pred.tobytes()
+    return hash_of(corpus_fingerprint(corpus.tokens) + hash_of(places))
+
+
+def fingerprint(expert: Network) -> str:
+    """A hash of the expert's parameters and of the frozen encoder below them."""
+    below = expert.embedder.source.fingerprint() if isinstance(expert.embedder, LayeredEmbedder) else ""
+    tensors = (f"{name}:{hash_of(tensor.numpy().tobytes())}" for name, tensor in expert.state_dict().items())
+    return hash_of(below + "".join(tensors))

@@ -1,0 +1,139 @@
+"""Span selection: P(i, j | r) as an exact softmax over all spans, in linear time.
+
+The paper scores span (i, j) for role r as W[r]·[h_i + h_j ; h_i − h_j] (Eqs. 7 and 8). With W[r] = [u ; v]
+that is (u + v)·h_i + (u − v)·h_j = start_r(i) + end_r(j), so two (T, R) arrays hold the scores of all
+T(T+1)/2 spans, and log Z_r = logsumexp_j( end_r(j) + logcumsumexp_{i<=j} start_r(i) ) costs O(T·R).
+Nothing is approximate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from spansrl.nn.batch import Gold
+
+
+@dataclass(frozen=True, slots=True)
+class SpanLogits:
+    """F(i, j, r) = start[n, i, r] + end[n, j, r] for the span of tokens i .. j, j included."""
+
+    start: Tensor  # (N, T, R)
+    end: Tensor  # (N, T, R); −inf at padding
+    log_z: Tensor  # (N, R)
+
+
+class SpanOutput(nn.Module):
+    """The labelling function: a row W[r] = [u_r ; v_r] for each role."""
+
+    def __init__(self, width: int, n_roles: int, span_end: str = "last") -> None:
+        super().__init__()
+        self.roles = nn.Parameter(torch.empty(n_roles, 2 * width))  # W (R, 2D)
+        self.span_end = span_end
+        nn.init.xavier_uniform_(self.roles)
+
+    def forward(self, h: Tensor, mask: Tensor) -> SpanLogits:
+        """h (N, T, D), mask (N, T) -> scores of all spans"""
+        return span_logits(*boundary_scores(h, self.roles), mask, self.span_end)
+
+
+def boundary_scores(h: Tensor, roles: Tensor) -> tuple[Tensor, Tensor]:
+    """Scores (N, T, R) of tokens as starts and as ends: h (N, T, D), roles (R, 2D) with rows [u ; v]"""
+    u, v = roles.chunk(2, dim=1)  # (R, D), (R, D)
+    # One product instead of two, so that h gets one gradient, not two to be added.
+    start, end = (h @ torch.cat([u + v, u - v]).T).chunk(2, dim=2)  # (N, T, R), (N, T, R)
+    return start, end
+
+
+def span_logits(start: Tensor, end: Tensor, mask: Tensor, span_end: str) -> SpanLogits:
+    """Raw scores (N, T, R) of tokens as starts and as ends -> maskable span scores with their log Z."""
+    end = with_ends(end, mask, span_end).masked_fill(~mask[:, :, None], -torch.inf)
+    return SpanLogits(start, end, log_partition(start, end))
+
+
+def with_ends(end: Tensor, mask: Tensor, span_end: str) -> Tensor:
+    """End scores (N, T, R) read where `span_end` says: at a span's last token, or at the next."""
+    return _next_token(end, mask) if span_end == "next" else end
+
+
+def log_partition(start: Tensor, end: Tensor) -> Tensor:
+    """log Σ_{i<=j} exp(start_i + end_j) along dimension 1: (N, T, R), (N, T, R) -> (N, R)"""
+    result: Tensor = _LogPartition.apply(start, end)  # type: ignore[no-untyped-call]
+    return result
+
+
+def span_loss(logits: SpanLogits, pred: Tensor, gold: Gold) -> Tensor:
+    """−Σ_r log P(gold span of r), with Null = (p, p) for absent roles, as the mean over propositions (Eq. 3).
+
+    A role with several gold spans adds a term for each.
+    """
+    N, _, R = logits.start.shape
+    counts = logits.log_z.new_zeros(N * R)
+    counts.index_add_(0, gold.prop * R + gold.role, counts.new_ones(len(gold.role)))
+    counts = counts.view(N, R)
+    props = torch.arange(N, device=pred.device)
+    null = logits.start[props, pred] + logits.end[props, pred]  # (N, R)
+    chosen = (
+        logits.start[gold.prop, gold.first, gold.role] + logits.end[gold.prop, gold.last, gold.role]
+    )  # (K,)
+    absent = counts == 0
+    return ((logits.log_z * counts.clamp(min=1)).sum() - chosen.sum() - null[absent].sum()) / N
+
+
+def distillation_loss(logits: SpanLogits, teacher: Tensor, mask: Tensor) -> Tensor:
+    """Cross-entropy of a teacher's distributions over spans with ours, as the mean over propositions.
+
+    The teacher is there by the marginals of its starts and ends, (N, T, 2, R), and this is exact: with
+    F(i, j) = s_i + e_j, −Σ_{i<=j} P(i, j)·F(i, j) + log Z = log Z − Σ_i P(start i)·s_i − Σ_j P(end j)·e_j.
+    """
+    inside = mask[:, :, None]  # (N, T, 1)
+    starts, ends = teacher.unbind(dim=2)  # (N, T, R), (N, T, R)
+    expected = starts * logits.start + ends * logits.end.masked_fill(~inside, 0.0)
+    return (logits.log_z.sum() - (expected * inside).sum()) / len(mask)
+
+
+def span_vectors(h: Tensor, first: Tensor, last: Tensor) -> Tensor:
+    """[h_i + h_j ; h_i − h_j] (Eq. 7) of chosen spans: h (T, D), first (K,), last (K,) -> (K, 2D)"""
+    return torch.cat([h[first] + h[last], h[first] - h[last]], dim=1)
+
+
+def _next_token(end: Tensor, mask: Tensor) -> Tensor:
+    """end[j] becomes the next token's value, 0 at a sentence's own last token: the authors' later variant."""
+    has_next = torch.nn.functional.pad(mask[:, 1:], (0, 1))  # (N, T)
+    shifted = torch.nn.functional.pad(end[:, 1:], (0, 0, 0, 1))  # (N, T, R)
+    return shifted.masked_fill(~has_next[:, :, None], 0.0)
+
+
+class _LogPartition(torch.autograd.Function):
+    """log Z with its gradient in closed form: the probabilities that a span starts at i and ends at j.
+
+    Autograd through logcumsumexp costs several times as much, and yields NaN where a whole prefix is −inf.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, start: Tensor, end: Tensor) -> Tensor:
+        before = torch.logcumsumexp(start, dim=1)  # (N, T, R) all starts up to j
+        log_z = torch.logsumexp(end + before, dim=1)  # (N, R)
+        ctx.save_for_backward(start, end, before, log_z)
+        return log_z
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
+        start, end, before, log_z = ctx.saved_tensors
+        shared = grads[0][:, None]
+        starts_at, ends_at = _marginals(start, end, before, log_z)
+        return shared * starts_at, shared * ends_at
+
+
+def boundary_marginals(logits: SpanLogits) -> tuple[Tensor, Tensor]:
+    """The probabilities (N, T, R) that a role's span starts at a token, and that it ends there."""
+    before = torch.logcumsumexp(logits.start, dim=1)
+    return _marginals(logits.start, logits.end, before, logits.log_z)
+
+
+def _marginals(start: Tensor, end: Tensor, before: Tensor, log_z: Tensor) -> tuple[Tensor, Tensor]:
+    after = torch.logcumsumexp(end.flip(1), dim=1).flip(1)  # (N, T, R) all ends from i on
+    return torch.exp(start + after - log_z[:, None]), torch.exp(end + before - log_z[:, None])

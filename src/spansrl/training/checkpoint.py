@@ -1,0 +1,209 @@
+"""Networks in model directories, and training state: safetensors and JSON, never pickle.
+
+A run's state is one file, replaced in one go.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save as to_safetensors
+from torch import Tensor, nn
+
+from spansrl.errors import ConfigError, ModelError, SpansrlError
+from spansrl.inference.directory import (
+    DESCRIPTION,
+    FORMAT,
+    WEIGHTS,
+    description_config,
+    not_saved,
+    read_description,
+    write_bytes,
+    write_json,
+)
+from spansrl.inference.lexicon import LEXICON, lexicon_to_dict
+from spansrl.language.senses import SenseInventory
+from spansrl.nn.embedders.embed import load_embedder
+from spansrl.nn.network import Network
+from spansrl.training.averaging import WeightAverage
+
+STATE = "state.safetensors"
+
+
+def check_device(name: str) -> None:
+    """Raise ConfigError unless torch can compute there."""
+    try:
+        torch.ones(1, device=name).item()  # some devices hold tensors, but no numbers
+    except (RuntimeError, AssertionError, ImportError, ValueError) as error:
+        reason = str(error).strip().split("\n")[0].split(". ")[0].rstrip(".")
+        raise ConfigError(f"device {name}: not usable here ({reason})") from error
+
+
+def save_description(directory: Path, network: Network, provenance: Mapping[str, Any]) -> None:
+    """Everything of a model but its weights: done once, before training."""
+    files = directory / "embedder"
+    try:
+        files.mkdir(parents=True, exist_ok=True)
+        network.embedder.save_files(files)
+    except OSError as error:
+        raise not_saved(files, error) from error
+    write_json(
+        directory / DESCRIPTION,
+        {
+            "format": FORMAT,
+            "kind": "network",
+            "config": network.config.to_dict(),
+            "roles": list(network.roles.items),
+            **({} if network.senses is None else {"senses": list(network.senses.items)}),
+            "provenance": dict(provenance),
+        },
+    )
+
+
+def save_lexicon(directory: Path, inventory: SenseInventory) -> None:
+    """Lemmas and senses of the training data, for a model that labels text."""
+    write_json(directory / LEXICON, lexicon_to_dict(inventory), indent=None)
+
+
+def save_weights(directory: Path, module: nn.Module, *, epoch: int) -> None:
+    """The trained parameters after an epoch, counted from 0 (frozen encoders are in `embedder/`)."""
+    metadata = {"epoch": str(epoch)}
+    write_bytes(directory / WEIGHTS, to_safetensors(trained_tensors(module), metadata))
+
+
+def saved_epoch(directory: Path) -> int | None:
+    """The epoch of a directory's weights; None where there are none, or where they do not say."""
+    path = directory / WEIGHTS
+    epoch = _read_metadata(path).get("epoch", "") if path.exists() else ""
+    return int(epoch) if epoch.isdecimal() else None
+
+
+def trained_tensors(module: nn.Module) -> dict[str, Tensor]:
+    """All parameters and persistent buffers, contiguous and on the CPU."""
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}
+
+
+def load_network(directory: Path, device: str = "cpu") -> Network:
+    """A trained network, in eval mode."""
+    description = read_description(directory, kind="network")
+    config = description_config(description, directory)
+    embedder = load_embedder(config.embedder, directory / "embedder")
+    network = Network(config, description["roles"], embedder, description.get("senses", ()))
+    load_weights(directory / WEIGHTS, network)
+    return network.to(device).eval()
+
+
+def load_weights(path: Path, module: nn.Module) -> None:
+    """Fill a module with the tensors of a file; names and shapes must be exactly its own."""
+    tensors = _load_tensors(path)
+    own = module.state_dict()
+    if missing := sorted(set(own) - set(tensors)):
+        raise ModelError(f"{path}: {len(missing)} tensors are missing, among them {missing[0]!r}")
+    if foreign := sorted(set(tensors) - set(own)):
+        raise ModelError(
+            f"{path}: {len(foreign)} tensors do not belong to this model, among them {foreign[0]!r}"
+        )
+    for name, tensor in tensors.items():
+        if tensor.shape != own[name].shape:
+            raise ModelError(
+                f"{path}: {name!r} has shape {tuple(tensor.shape)}, expected {tuple(own[name].shape)}"
+            )
+    module.load_state_dict(tensors)
+
+
+def _load_tensors(path: Path) -> dict[str, Tensor]:
+    try:
+        return safetensors.torch.load_file(path)
+    except FileNotFoundError as error:
+        raise ModelError(f"{path}: no weights there; has training written a model yet?") from error
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"{path}: damaged or unreadable: {error}") from error
+
+
+def _read_metadata(path: Path) -> dict[str, str]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            return file.metadata() or {}
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"{path}: damaged or unreadable: {error}") from error
+
+
+def save_state(
+    path: Path,
+    module: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    facts: Mapping[str, Any],
+    average: WeightAverage | None = None,
+) -> None:
+    """All that resuming needs, in one file: weights, Adam's moments, random state, and the caller's facts.
+
+    Weights that are no numbers any more are refused, so that the last good state survives them.
+    """
+    if not all(bool(torch.isfinite(parameter).all()) for parameter in module.parameters()):
+        raise SpansrlError(
+            f"{path}: not saved, for the weights are no longer finite; what was saved before is untouched: "
+            "start anew with a lower training.rate, or with training.clip = 5"
+        )
+    tensors = {f"weights.{name}": tensor for name, tensor in trained_tensors(module).items()}
+    for name, parameter in module.named_parameters():
+        for key, value in optimizer.state.get(parameter, {}).items():
+            tensors[f"optimizer.{name}.{key}"] = value.detach().cpu().contiguous()
+    if average is not None:
+        tensors |= {f"average.{name}": value.cpu().contiguous() for name, value in average.tensors.items()}
+        facts = {**facts, "averaged": average.steps}
+    tensors["random.cpu"] = torch.get_rng_state()
+    if torch.cuda.is_available():
+        tensors["random.cuda"] = torch.cuda.get_rng_state()
+    # One entry only: the order of several is not defined, and the file should depend on its content alone.
+    write_bytes(path, to_safetensors(tensors, metadata={"state": json.dumps(facts)}))
+
+
+def load_state(
+    path: Path,
+    module: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    average: WeightAverage | None = None,
+) -> dict[str, Any]:
+    """Put module, optimiser and random state back; returns the facts that were saved with them."""
+    facts = read_state_facts(path)
+    tensors = _load_tensors(path)
+    try:
+        module.load_state_dict({name: tensors[f"weights.{name}"] for name in module.state_dict()})
+        for name, parameter in module.named_parameters():
+            prefix = f"optimizer.{name}."
+            # Copies: what is loaded is mapped from the file, and would keep a replaced state on the disk.
+            moments = {
+                key.removeprefix(prefix): tensor.to(parameter.device, copy=True)
+                for key, tensor in tensors.items()
+                if key.startswith(prefix)
+            }
+            if moments:
+                optimizer.state[parameter] = moments
+        if average is not None:
+            for name, value in average.tensors.items():
+                value.copy_(tensors[f"average.{name}"])
+            average.steps = int(facts.get("averaged", 0))
+        torch.set_rng_state(tensors["random.cpu"])
+        if "random.cuda" in tensors and torch.cuda.is_available():
+            torch.cuda.set_rng_state(tensors["random.cuda"])
+    except (KeyError, TypeError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[-1].strip()
+        raise ModelError(f"{path}: this state does not belong to the run's model: {reason}") from error
+    return facts
+
+
+def read_state_facts(path: Path) -> dict[str, Any]:
+    """The facts in a state, without loading its tensors."""
+    try:
+        facts = json.loads(_read_metadata(path)["state"])
+    except (KeyError, ValueError) as error:
+        raise ModelError(f"{path}: not the state of a training run") from error
+    if not isinstance(facts, dict):
+        raise ModelError(f"{path}: not the state of a training run")
+    return facts

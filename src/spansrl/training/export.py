@@ -1,0 +1,203 @@
+"""A trained network as two ONNX graphs, checked against torch before they count.
+
+The graphs are those that `runtime` describes. Weights may be stored in half precision: they are then turned
+into single precision once, when the graph is loaded, and everything is computed as before.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from spansrl.arrays import IntArray
+from spansrl.decoding import SpanScores
+from spansrl.errors import MissingExtraError
+from spansrl.inference.directory import DESCRIPTION, WORDS, read_description, write_bytes, write_json
+from spansrl.inference.labeler import Labeler
+from spansrl.inference.runtime import ARGUMENTS_GRAPH, ENCODER_GRAPH, FrameModel, OnnxModel
+from spansrl.nn.embedders.elmo import Elmo
+from spansrl.nn.embedders.embed import VectorEmbedder
+from spansrl.nn.network import Network, TorchScorer
+from spansrl.structures import Sentence
+from spansrl.training.checkpoint import load_network
+from spansrl.training.ensembles import labeler_of
+from spansrl.training.graphs import Graph, arguments_graph, encoder_graph, pretrained_part
+
+OPSET = 20
+# Settings that name files of the machine on which a model was made, one or several with commas between.
+PATHS = (
+    ("embedder", "path"),
+    ("embedder", "words_path"),
+    ("embedder", "precomputed"),
+    ("distillation", "teachers"),
+    ("training", "start"),
+    ("training", "partial"),
+)
+MAX_DIFFERENCE = 1e-4  # between the scores of torch and ONNX Runtime
+
+
+def export_model(source: Path, out: Path, *, half: bool = False) -> Network:
+    """Write a trained model's directory for ONNX Runtime; returns the network, for `compare`."""
+    network = load_network(source)
+    if half:
+        round_to_half(network)
+    (out / "embedder").mkdir(parents=True, exist_ok=True)
+    write_json(out / DESCRIPTION, portable(read_description(source)))
+    for name in ("lexicon.json", "calibration.json"):
+        if (source / name).is_file():
+            shutil.copyfile(source / name, out / name)
+    for name in ("config.json", "tokenizer.json", WORDS):
+        if (source / "embedder" / name).is_file():
+            shutil.copyfile(source / "embedder" / name, out / "embedder" / name)
+    write_bytes(out / ENCODER_GRAPH, _to_onnx(encoder_graph(network), half=half))
+    write_bytes(out / ARGUMENTS_GRAPH, _to_onnx(arguments_graph(network), half=half))
+    return network
+
+
+def portable(description: Mapping[str, Any]) -> dict[str, Any]:
+    """A model's description with the names, and not the whole paths, of what it was made from."""
+    config = {section: dict(settings) for section, settings in description["config"].items()}
+    for section, key in PATHS:
+        if value := config.get(section, {}).get(key):
+            config[section][key] = ",".join(Path(part.strip()).name for part in value.split(","))
+    return {**description, "config": config}
+
+
+def _to_onnx(graph: Graph, *, half: bool) -> bytes:
+    """The graph as the bytes of an ONNX file."""
+    _require_onnx()
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")  # the exporter warns of its own internals
+            program = torch.onnx.export(
+                graph.module.eval(),
+                tuple(example for example, _ in graph.inputs.values()),
+                dynamo=True,
+                opset_version=OPSET,
+                input_names=list(graph.inputs),
+                output_names=graph.outputs,
+                dynamic_shapes=tuple(axes for _, axes in graph.inputs.values()),
+                verbose=False,
+            )
+    finally:
+        logger.setLevel(level)
+    assert program is not None
+    proto = program.model_proto
+    forget_origin(proto)
+    if half:
+        store_in_half(proto)
+    content: bytes = proto.SerializeToString()
+    return content
+
+
+def forget_origin(proto: Any) -> None:
+    """Take out what the exporter notes of its own: stack traces, with the paths of the machine it ran on."""
+    for item in (proto, *_parts(proto.graph)):
+        del item.metadata_props[:]
+        item.doc_string = ""
+
+
+def _parts(graph: Any) -> Iterator[Any]:
+    """A graph with everything in it, down to the graphs inside its nodes."""
+    yield from (graph, *graph.node, *graph.initializer, *graph.value_info, *graph.input, *graph.output)
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from _parts(attribute.g)
+
+
+def round_to_half(network: Network) -> None:
+    """Round the weights, frozen ones too, to what half precision can hold."""
+    with torch.no_grad():
+        for tensor in _weights(network):
+            tensor.copy_(tensor.half())
+
+
+def _weights(network: Network) -> Iterator[Tensor]:
+    yield from network.parameters()
+    pretrained = pretrained_part(network.embedder)
+    if isinstance(pretrained, Elmo):
+        yield from pretrained.buffers()
+    elif pretrained is not None:
+        yield from pretrained.parameters()
+    elif isinstance(network.embedder, VectorEmbedder):
+        yield network.embedder.matrix
+
+
+def store_in_half(proto: Any) -> None:
+    """Store weights that lose nothing by it in half precision, each with a cast that loading folds away."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    graph = proto.graph
+    casts = []
+    for k, tensor in enumerate(graph.initializer):
+        if tensor.data_type != TensorProto.FLOAT or np.prod(tensor.dims) < 1024:
+            continue
+        values, name = numpy_helper.to_array(tensor), tensor.name
+        half = values.astype(np.float16)
+        if not np.array_equal(half.astype(np.float32), values):
+            continue
+        graph.initializer[k].CopyFrom(numpy_helper.from_array(half, f"{name}.half"))
+        casts.append(helper.make_node("Cast", [f"{name}.half"], [name], to=TensorProto.FLOAT))
+    nodes = [*casts, *graph.node]
+    del graph.node[:]
+    graph.node.extend(nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How far an exported model is from the network it was made of, on some sentences."""
+
+    scores: float  # the largest difference of two scores
+    propositions: int
+    other_labels: int  # propositions whose arguments differ
+
+
+def compare(network: Network, model: OnnxModel, sentences: Sequence[Sentence]) -> Difference:
+    """Score and label the same sentences (with their predicates) by torch and by ONNX Runtime."""
+    torch_model = TorchScorer(network)
+    ours = labeler_of(torch_model, network)
+    theirs = Labeler(model, method=ours.method, order=ours.order)
+    worst = max((_difference(torch_model, model, sent) for sent in sentences if sent.props), default=0.0)
+    pairs = zip(ours.label(sentences), theirs.label(sentences), strict=True)
+    props = [(p, q) for a, b in pairs for p, q in zip(a.props, b.props, strict=True)]
+    other = sum(
+        [(arg.role, arg.span) for arg in p.args] != [(arg.role, arg.span) for arg in q.args] for p, q in props
+    )
+    return Difference(worst, len(props), other)
+
+
+def _difference(ours: FrameModel, theirs: FrameModel, sent: Sentence) -> float:
+    """The largest difference of any two scores: of arguments, senses and tokens as predicates."""
+    pred = np.array([prop.pred for prop in sent.props], dtype=np.int64)
+    own, other = (_all_scores(model, sent, pred) for model in (ours, theirs))
+    return max(float(np.abs(a - b).max(initial=0.0)) for a, b in zip(own, other, strict=True))
+
+
+def _all_scores(model: FrameModel, sent: Sentence, pred: IntArray) -> list[npt.NDArray[Any]]:
+    encoding = model.encode([sent.tokens])
+    found = model.score_predicates(encoding, np.zeros_like(pred), pred)
+    scores = found.arguments
+    arguments = [scores.start, scores.end] if isinstance(scores, SpanScores) else [scores.emissions]
+    return [*arguments, *(part for part in (encoding.classes, found.senses) if part is not None)]
+
+
+def _require_onnx() -> None:
+    try:
+        import onnx  # noqa: F401
+        import onnxscript  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("spansrl export", "train") from error

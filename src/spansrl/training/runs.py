@@ -1,0 +1,375 @@
+"""Training runs: config and data made into a model with its examples, and trained in a run directory."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import nn
+
+import spansrl
+from spansrl.checks import counted
+from spansrl.decoding import Method, Order
+from spansrl.errors import ConfigError, DataError
+from spansrl.evaluation import Score, score
+from spansrl.formats import read_sentences
+from spansrl.inference.config import Config, TrainingConfig
+from spansrl.inference.directory import WEIGHTS, file_hash
+from spansrl.inference.inputs.pieces import PieceStore
+from spansrl.inference.labeler import Labeler
+from spansrl.inference.lexicon import learn_lexicon
+from spansrl.language.senses import SenseInventory
+from spansrl.language.vocabulary import role_inventory
+from spansrl.nn.batch import Batch, Corpus
+from spansrl.nn.embedders.elmo_files import WEIGHTS_FILE, describe_weights
+from spansrl.nn.embedders.embed import Embedder, LayeredEmbedder, build_embedder, read_precomputed_features
+from spansrl.nn.embedders.features import Progress
+from spansrl.nn.network import Network, TorchScorer
+from spansrl.structures import Sentence
+from spansrl.training import run_directory
+from spansrl.training.averaging import WeightAverage
+from spansrl.training.checkpoint import (
+    load_network,
+    load_weights,
+    save_description,
+    save_lexicon,
+    save_weights,
+)
+from spansrl.training.distillation import teacher_marginals
+from spansrl.training.loop import Examples, Position, Step, Trainable, make_optimizer, train
+
+
+@dataclass(frozen=True, slots=True)
+class Splits:
+    """Training and development data, and what they came from."""
+
+    train: list[Sentence]
+    dev: list[Sentence]
+    hashes: dict[str, str]  # file name -> SHA-256
+    partial: list[list[Sentence]] = field(default_factory=list)  # in which not every predicate is labeled
+
+    @property
+    def more(self) -> list[Sentence]:
+        """The partially labeled sentences of all files."""
+        return [sent for part in self.partial for sent in part]
+
+
+def read_splits(directory: Path, *, max_tokens: int = 0, partial: Sequence[Path] = ()) -> Splits:
+    """train.jsonl and dev.jsonl of a corpus directory; sentences without tokens are left out.
+
+    `partial` names files of further sentences to learn from.
+    """
+    paths = [directory / "train.jsonl", directory / "dev.jsonl"]
+    for path in paths:
+        if not path.is_file():
+            raise DataError(f"{path}: no such file; make it with `spansrl data`, or give another --data")
+    for path in partial:
+        if not path.is_file():
+            raise DataError(f"{path}: no such file; correct training.partial")
+        paths.append(path)
+    train_data, dev, *more = ([sent for sent in read_sentences(path) if sent.tokens] for path in paths)
+    if max_tokens:
+        train_data = [sent for sent in train_data if len(sent) <= max_tokens]
+        more = [[sent for sent in part if len(sent) <= max_tokens] for part in more]
+    if not _has_arguments(train_data):
+        longest = counted(max_tokens, "token")
+        limit = f" in sentences of at most {longest} (training.max_tokens)" if max_tokens else ""
+        raise DataError(f"{paths[0]}: no arguments to learn from{limit}")
+    if not _has_arguments(dev):
+        raise DataError(f"{paths[1]}: no arguments, so no F1 to choose the best epoch by")
+    for part, path in zip(more, paths[2:], strict=True):
+        if _has_arguments(part) and not set(role_inventory(part)) & set(role_inventory(train_data)):
+            found, wanted = role_inventory(part)[0], role_inventory(train_data)[0]
+            raise DataError(f"{path}: its roles ({found} …) are not those of {paths[0]} ({wanted} …)")
+    names = ("train.jsonl", "dev.jsonl", "partial", *(f"partial-{k}" for k in range(2, len(partial) + 1)))
+    hashes = {name: file_hash(path) for name, path in zip(names, paths, strict=False)}
+    return Splits(train_data, dev, hashes, partial=[[sent for sent in part if sent.props] for part in more])
+
+
+def _has_arguments(sentences: list[Sentence]) -> bool:
+    return any(prop.args for sent in sentences for prop in sent.props)
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusExamples:
+    """A corpus with its embedder's inputs, cut into batches."""
+
+    corpus: Corpus
+    embedder: Embedder
+    store: Any
+    config: TrainingConfig
+    by_sentence: bool
+    device: torch.device
+
+    def steps(self) -> int:
+        """Batches in an epoch."""
+        settings = self.config
+        return self.corpus.steps(settings.batch_size, settings.partial_shares, by_sentence=self.by_sentence)
+
+    def epoch(self, epoch: int, skip: int = 0) -> Iterator[tuple[Batch, Any]]:
+        """The batches of an epoch, without the first `skip`."""
+        settings = self.config
+        make = self.corpus.sentence_batch if self.by_sentence else self.corpus.batch
+        items = self.corpus.epoch_items(
+            settings.batch_size,
+            settings.partial_shares,
+            seed=settings.seed,
+            epoch=epoch,
+            by_sentence=self.by_sentence,
+        )
+        for batch in map(make, items[skip:]):
+            inputs = self.embedder.take(self.store, batch.rows)
+            yield batch.to(self.device), inputs.to(self.device)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A model with everything its training needs."""
+
+    model: nn.Module
+    trainable: Trainable
+    examples: Examples
+    evaluate: Callable[[], Score]
+    config: TrainingConfig
+    describe: Callable[[Path], None]  # writes the model directory but for the weights
+    facts: Mapping[str, Any]  # what run.json records
+
+
+def run_facts(config: Config, splits: Splits) -> dict[str, Any]:
+    """What a run is made of: a directory with other facts holds another run."""
+    return {"config": config.to_dict(), "data": splits.hashes}
+
+
+def prepare_run(
+    config: Config,
+    splits: Splits,
+    *,
+    device: str = "cpu",
+    cache: Path | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """A new network for the data, ready to be trained."""
+    torch.manual_seed(config.training.seed)
+    tokens = [sent.tokens for sent in (*splits.train, *splits.more)]
+    embedder = build_embedder(config.embedder, tokens)
+    inventory = learn_lexicon(splits.train, splits.more) if config.tasks.any else None
+    senses = () if inventory is None else inventory.senses
+    network = Network(config, role_inventory(splits.train), embedder, senses)
+    if config.training.start:
+        load_weights(Path(config.training.start).expanduser() / WEIGHTS, network)
+    corpus = Corpus.of(splits.train, network.roles, inventory=inventory, partial=splits.partial)
+    if config.distillation.teachers:
+        asked = Corpus.of(splits.train, network.roles)
+        teacher = teacher_marginals(_teachers(config, network), asked, _kept_in(cache), progress)
+        corpus = replace(corpus, teacher=teacher)
+    store = _prepare_inputs(config, embedder, splits, cache, progress)
+    if isinstance(store, PieceStore):
+        corpus = replace(corpus, costs=store.piece_counts)
+    network.to(device)
+    by_sentence = config.encoder.predicate == "after"
+    output = config.output
+    labeler = Labeler(
+        TorchScorer(network), method=cast(Method, output.decoder), order=cast(Order, output.order)
+    )
+    return Run(
+        model=network,
+        trainable=network,
+        examples=CorpusExamples(corpus, embedder, store, config.training, by_sentence, torch.device(device)),
+        evaluate=lambda: score(splits.dev, labeler.label(splits.dev)),
+        config=config.training,
+        describe=lambda out: _describe(out, network, splits, inventory),
+        facts=run_facts(config, splits),
+    )
+
+
+def _teachers(config: Config, network: Network) -> list[Network]:
+    directories = config.distillation.directories
+    teachers = [load_network(directory) for directory in directories]
+    for directory, teacher in zip(directories, teachers, strict=True):
+        if teacher.roles.items != network.roles.items:
+            raise ConfigError(f"{directory}: this teacher has other roles than the training data")
+    return teachers
+
+
+def _kept_in(cache: Path | None) -> Path:
+    if cache is None:
+        raise ConfigError("distillation keeps what the teachers say; give a directory for it by --cache")
+    return cache
+
+
+def _describe(out: Path, network: Network, splits: Splits, inventory: SenseInventory | None) -> None:
+    save_description(out, network, {"data": splits.hashes, **_encoder(network.config), **environment()})
+    if inventory is not None:
+        save_lexicon(out, inventory)
+
+
+def _encoder(config: Config) -> dict[str, str]:
+    """Which ELMo it is: one that is published, or one of the user's own."""
+    if config.embedder.kind != "elmo" or config.embedder.precomputed:
+        return {}
+    return {"encoder": describe_weights(Path(config.embedder.path).expanduser() / WEIGHTS_FILE)}
+
+
+def _prepare_inputs(
+    config: Config, embedder: Embedder, splits: Splits, cache: Path | None, progress: Progress | None
+) -> Any:
+    """The training data's inputs; a frozen encoder's features of the development data are remembered too."""
+    tokens = [sent.tokens for sent in (*splits.train, *splits.more)]
+    dev_tokens = [sent.tokens for sent in splits.dev]
+    if isinstance(embedder, LayeredEmbedder):
+        if config.embedder.precomputed:
+            directory = Path(config.embedder.precomputed).expanduser()
+            for name, part in (("train", tokens), ("dev", dev_tokens)):
+                vectors = read_precomputed_features(directory / f"{name}.hdf5", part, cache, progress)
+                embedder.remember(part, vectors)
+        else:
+            embedder.remember(dev_tokens, embedder.prepare(dev_tokens, cache))
+    return embedder.prepare(tokens, cache, progress)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One step of a run in progress, with what the run's clock says; times are of the epoch under way."""
+
+    step: Step
+    train_seconds: float  # as far as this process has seen the epoch
+    dev_seconds: float
+    props_per_second: float  # in training; 0 where nothing was timed
+    whole: bool  # whether this process has seen the epoch from its first batch
+    stopped: bool  # the caller asked to stop: the state is saved, and this is the last event
+
+
+def execute(
+    run: Run, out: Path, *, resume: bool = False, should_stop: Callable[[], bool] = lambda: False
+) -> Iterator[Event]:
+    """Train in a directory, saving as it goes; yields an event a step, none where the run is finished.
+
+    `should_stop` is asked after every step. Raises ConfigError if the directory holds another run, or one
+    that `resume` was not asked for.
+    """
+    with run_directory.claimed(out):
+        optimizer = make_optimizer(run.model, run.config)
+        average = WeightAverage(run.model, run.config.average)
+        position = run_directory.find_position(out, run.facts, resume=resume)
+        if position is None:
+            position = Position()
+            run_directory.start(out, {**run.facts, **environment()}, run.describe)
+        else:
+            run_directory.take_up(out, run.model, optimizer, average, position, environment())
+        clock = _Clock(whole=position.step == 0)
+        steps = train(run.trainable, optimizer, run.examples, run.evaluate, run.config, position, average)
+        for step in steps:
+            stopped = should_stop() and step.position.epoch < run.config.epochs
+            event = clock.event(step, stopped=stopped)
+            if step.dev is not None:
+                run_directory.append_log(out, log_line(event, step.dev))
+            if step.dev is not None or stopped or clock.since_save() >= 60 * run.config.save_minutes:
+                run_directory.save_position(out, run.model, optimizer, step.position, average)
+                clock.saved()
+            if step.is_best:
+                with average.applied():
+                    save_weights(out, run.model, epoch=step.epoch)
+            yield event
+            if stopped:
+                return
+            clock.go_on(after=step)
+
+
+def log_line(event: Event, dev: Score) -> dict[str, Any]:
+    """An epoch as a line of the log; null stands for times that no single process has seen."""
+    step = event.step
+    return {
+        "epoch": step.epoch + 1,
+        "step": step.number,
+        "loss": round(step.loss, 5),
+        "rate": step.rate,
+        "dev_precision": round(dev.overall.precision, 2),
+        "dev_recall": round(dev.overall.recall, 2),
+        "dev_f1": round(dev.overall.f1, 2),
+        "best": step.is_best,
+        "train_seconds": round(event.train_seconds, 1) if event.whole else None,
+        "dev_seconds": round(event.dev_seconds, 1),
+        "props_per_second": round(event.props_per_second, 1) or None,
+    }
+
+
+@dataclass(slots=True)
+class _Clock:
+    """Times training and evaluation, leaving out saving and whatever the caller does between steps."""
+
+    whole: bool
+    seconds: float = 0.0
+    n_props: int = 0
+    before: float = field(default_factory=time.monotonic)
+    last_save: float = field(default_factory=time.monotonic)
+
+    def event(self, step: Step, *, stopped: bool) -> Event:
+        passed = time.monotonic() - self.before
+        if step.dev is None:
+            self.seconds += passed
+            self.n_props += step.n_props
+        return Event(
+            step,
+            train_seconds=self.seconds,
+            dev_seconds=0.0 if step.dev is None else passed,
+            props_per_second=self.n_props / self.seconds if self.seconds else 0.0,
+            whole=self.whole,
+            stopped=stopped,
+        )
+
+    def go_on(self, *, after: Step) -> None:
+        if after.dev is not None:
+            self.whole, self.seconds, self.n_props = True, 0.0, 0
+        self.before = time.monotonic()
+
+    def saved(self) -> None:
+        self.last_save = time.monotonic()
+
+    def since_save(self) -> float:
+        return time.monotonic() - self.last_save
+
+
+def environment() -> dict[str, Any]:
+    """Versions, commit and threads that a run is made with."""
+    packages = ("torch", "numpy", "transformers", "safetensors")
+    return {
+        "versions": {
+            "spansrl": spansrl.__version__,
+            "python": platform.python_version(),
+            **{name: _version(name) for name in packages},
+        },
+        "commit": _commit(),
+        "threads": torch.get_num_threads(),
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _commit() -> str | None:
+    """The commit of the source tree that is running, or None for an installed package."""
+    here = Path(__file__)
+    git = ["git", "--no-optional-locks", "-C", str(here.parent)]
+    try:
+        # An installed package may lie in somebody else's repository: only a tracked file has our commit.
+        subprocess.run([*git, "ls-files", "--error-unmatch", here.name], capture_output=True, check=True)
+        found = subprocess.run(
+            [*git, "describe", "--always", "--exclude=*", "--dirty", "--abbrev=12"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return found.stdout.strip() or None

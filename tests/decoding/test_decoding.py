@@ -1,0 +1,490 @@
+from __future__ import annotations
+
+import math
+import tracemalloc
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracles
+from spansrl.decoding import (
+    SpanScores,
+    TagScores,
+    arguments_from_tags,
+    bio_transitions,
+    decode,
+    decode_tags,
+    log_partition,
+    viterbi,
+)
+from spansrl.errors import ConfigError, DataError
+from spansrl.structures import Argument, Span
+from spansrl.tags import is_core
+
+ROLES = ("A0", "A1", "AM-TMP", "R-A0")
+CORE = [is_core(role) for role in ROLES]
+METHODS = ("argmax", "greedy", "exact")
+
+
+def make_scores(start, end, pred, lengths=None) -> SpanScores:
+    """Scores of a batch, with log Z worked out."""
+    start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+    lengths = np.full(len(start), start.shape[1]) if lengths is None else np.asarray(lengths)
+    return SpanScores(start, end, log_partition(start, end, lengths), lengths, np.asarray(pred))
+
+
+def alone(scores: SpanScores, n: int) -> SpanScores:
+    """One proposition of a batch, without its padding."""
+    T = scores.lengths[n]
+    one = slice(n, n + 1)
+    return SpanScores(
+        scores.start[one, :T], scores.end[one, :T], scores.log_z[one], scores.lengths[one], scores.pred[one]
+    )
+
+
+def labelled(args: tuple[Argument, ...], roles=ROLES) -> set[oracles.Labelled]:
+    return {oracles.Labelled(arg.start, arg.end - 1, roles.index(arg.role)) for arg in args}
+
+
+@st.composite
+def batches(draw, max_tokens: int = 6, levels: int | None = None) -> SpanScores:
+    """Random scores with random padding; with `levels`, multiples of 1 or 0.1, so that ties abound.
+
+    Tenths have no exact binary form: what is level on paper is so only up to rounding, or just so.
+    """
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    N, T, R = draw(st.integers(1, 4)), draw(st.integers(1, max_tokens)), len(ROLES)
+    lengths = rng.integers(1, T + 1, size=N)
+    pred = rng.integers(lengths)
+    if levels:
+        start, end = rng.integers(levels, size=(2, N, T, R)) * draw(st.sampled_from([1.0, 0.1]))
+    else:
+        start, end = rng.normal(size=(2, N, T, R)) * draw(st.sampled_from([0.1, 1.0, 30.0]))
+    null_bonus = draw(st.sampled_from([-1.0, 0.0, 1.0, 2.0]))  # how rare candidates are
+    start[np.arange(N), pred] += null_bonus
+    scores = make_scores(start, end, pred, lengths)
+    padding = np.arange(T) >= lengths[:, None]
+    start[padding], end[padding] = draw(st.sampled_from([(0, 0), (99, 99), (-np.inf, 9), (np.inf, -np.inf)]))
+    return scores
+
+
+any_batch = st.one_of(batches(), batches(levels=2), batches(levels=4))
+
+
+def sum_of_odds(start: np.ndarray, end: np.ndarray, pred: int, spans) -> float:
+    return math.fsum(start[i, r] + end[j, r] - start[pred, r] - end[pred, r] for i, j, r in spans)
+
+
+# What the decoders find, against brute force
+
+
+@given(any_batch, st.sampled_from(["prob", "raw"]))
+@settings(max_examples=200, deadline=None)
+def test_greedy_follows_algorithm_1(scores, order):
+    found = decode(scores, ROLES, method="greedy", order=order)
+    for n, args in enumerate(found):
+        T, p = scores.lengths[n], scores.pred[n]
+        candidates = oracles.span_candidates(scores.start[n, :T], scores.end[n, :T], p)
+        offset = scores.log_z[n] if order == "prob" else np.zeros(len(ROLES))
+        expected = oracles.greedy_search(candidates, lambda span: candidates[span] - offset[span[2]], CORE)  # noqa: B023
+        assert labelled(args) == expected
+
+
+@given(any_batch)
+@settings(max_examples=100, deadline=None)
+def test_argmax_takes_each_roles_best_span(scores):
+    for n, args in enumerate(decode(scores, ROLES, method="argmax")):
+        T = scores.lengths[n]
+        candidates = oracles.span_candidates(scores.start[n, :T], scores.end[n, :T], scores.pred[n])
+        assert labelled(args) == oracles.argmax_search(candidates)
+
+
+@given(st.one_of(batches(max_tokens=4), batches(max_tokens=4, levels=2), batches(max_tokens=4, levels=4)))
+@settings(max_examples=60, deadline=None)
+def test_exact_reaches_the_greatest_sum_of_all_legal_sets(scores):
+    for n, args in enumerate(decode(scores, ROLES, method="exact")):
+        T, p = scores.lengths[n], scores.pred[n]
+        start, end = scores.start[n, :T], scores.end[n, :T]
+        candidates = oracles.span_candidates(start, end, p)
+        greatest = max(
+            sum_of_odds(start, end, p, spans) for spans in oracles.legal_sets(sorted(candidates), CORE)
+        )
+        assert labelled(args) <= set(candidates)
+        assert sum_of_odds(start, end, p, labelled(args)) == pytest.approx(greatest, abs=1e-9)
+
+
+@given(any_batch)
+@settings(max_examples=100, deadline=None)
+def test_exact_is_never_below_greedy(scores):
+    exact, greedy = (decode(scores, ROLES, method=method) for method in ("exact", "greedy"))
+    for n, p in enumerate(scores.pred):
+        T = scores.lengths[n]
+        sums = [
+            sum_of_odds(scores.start[n, :T], scores.end[n, :T], p, labelled(args))
+            for args in (exact[n], greedy[n])
+        ]
+        assert sums[0] >= sums[1] - 1e-9
+
+
+def test_exact_finds_what_greedy_misses():
+    # One wide span of AM-TMP scores 3; the two spans within it that A0 and A1 offer score 2 each.
+    start, end = np.full((1, 4, 4), -9.0), np.full((1, 4, 4), -9.0)
+    start[0, 3], end[0, 3] = 0, 0
+    start[0, 0, 2], end[0, 2, 2] = 1.5, 1.5
+    start[0, 0, 0], end[0, 0, 0] = 1, 1
+    start[0, 1, 1], end[0, 2, 1] = 1, 1
+    scores = make_scores(start, end, [3])
+    assert labelled(decode(scores, ROLES, method="greedy", order="raw")[0]) == {(0, 2, 2)}
+    assert labelled(decode(scores, ROLES, method="exact")[0]) == {(0, 0, 0), (1, 2, 1)}
+
+
+def test_greedy_order_by_probability_and_by_raw_score_differ():
+    # A0's span has the higher score; A1's, which it overlaps, has nearly all of its role's probability.
+    start, end = np.zeros((1, 3, 2)), np.zeros((1, 3, 2))
+    start[0, :, 0] = [6, 6, 5.9]
+    start[0, :, 1] = [5, -9, -9]
+    scores = make_scores(start, end, [2])
+    assert [arg.role for arg in decode(scores, ("A0", "A1"), order="raw")[0]] == [
+        "A0",
+    ]
+    assert decode(scores, ("A0", "A1"), order="prob")[0][0].role == "A1"
+
+
+def test_exact_on_adjuncts_alone_is_weighted_interval_scheduling():
+    rng = np.random.default_rng(5)
+    T, p, roles = 30, 11, ("AM-TMP", "AM-LOC", "AM-MNR", "R-A0", "C-A1")
+    start, end = rng.normal(size=(2, 1, T, len(roles)))
+    null = start[0, p] + end[0, p]
+    candidates = oracles.span_candidates(start[0], end[0], p)
+    best = [0.0]  # over the tokens so far
+    for j in range(T):
+        closing = [best[i] + score - null[r] for (i, last, r), score in candidates.items() if last == j]
+        best.append(max([best[-1], *closing]))
+    found = labelled(decode(make_scores(start, end, [p]), roles, method="exact")[0], roles)
+    assert sum_of_odds(start[0], end[0], p, found) == pytest.approx(best[-1])
+
+
+def test_exact_leaves_out_a_span_that_only_rounding_lifts_above_null():
+    # AM-TMP at token 0 is level with Null, −0.9 − 0.7 both, but −0.9 + (−0.7 − (−1.6)) rounds to above 0.
+    start = [[[0.5, -0.9], [-0.9, -0.5], [0.3, -0.8], [0.8, -0.7]]]
+    end = [[[0.5, -0.7], [-0.5, -0.3], [0.6, -0.5], [0.3, -0.9]]]
+    assert -0.9 + (-0.7 - (-0.7 - 0.9)) > 0
+    found = decode(make_scores(start, end, [3]), ("A0", "AM-TMP"), method="exact")[0]
+    assert [(arg.role, tuple(arg.span)) for arg in found] == [("AM-TMP", (1, 2)), ("AM-TMP", (2, 3))]
+
+
+# What holds for every answer
+
+
+@given(any_batch, st.sampled_from(METHODS))
+@settings(max_examples=150, deadline=None)
+def test_answers_are_legal_sorted_and_carry_probabilities(scores, method):
+    for n, args in enumerate(decode(scores, ROLES, method=method)):
+        assert list(args) == sorted(args, key=lambda arg: arg.span)
+        for arg in args:
+            assert 0 <= arg.start < arg.end <= scores.lengths[n]
+            assert not arg.start <= scores.pred[n] < arg.end
+            r = ROLES.index(arg.role)
+            score = scores.start[n, arg.start, r] + scores.end[n, arg.end - 1, r]
+            assert arg.prob == pytest.approx(math.exp(score - scores.log_z[n, r]))
+            assert type(arg.prob) is float
+            assert 0 <= arg.prob <= 1
+        if method != "argmax":
+            assert oracles.is_legal(labelled(args), CORE)
+
+
+@given(any_batch, st.sampled_from(METHODS))
+@settings(max_examples=100, deadline=None)
+def test_alone_equals_batched_whatever_the_padding_holds(scores, method):
+    batched = decode(scores, ROLES, method=method)
+    assert batched == [decode(alone(scores, n), ROLES, method=method)[0] for n in range(len(batched))]
+
+
+@given(batches(), st.sampled_from(METHODS))
+@settings(max_examples=30, deadline=None)
+def test_single_precision_gives_what_its_values_give_in_double(scores, method):
+    single = SpanScores(
+        scores.start.astype(np.float32),
+        scores.end.astype(np.float32),
+        scores.log_z.astype(np.float32),
+        scores.lengths.astype(np.int32),
+        scores.pred.astype(np.int32),
+    )
+    double = SpanScores(
+        *(np.asarray(x, dtype=float) for x in (single.start, single.end, single.log_z)),
+        *(scores.lengths, scores.pred),
+    )
+    assert decode(single, ROLES, method=method) == decode(double, ROLES, method=method)
+
+
+# Corners
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_sentence_of_one_token_has_no_arguments(method):
+    scores = make_scores(np.ones((1, 1, 4)), np.ones((1, 1, 4)), [0])
+    assert decode(scores, ROLES, method=method) == [()]
+
+
+@pytest.mark.parametrize(("method", "pred"), [*product(METHODS, (0, 3))])
+def test_a_predicate_at_either_end_leaves_the_other_side_whole(method, pred):
+    first, last = (1, 3) if pred == 0 else (0, 2)
+    start, end = np.zeros((1, 4, 4)), np.zeros((1, 4, 4))
+    start[0, first, 1] = end[0, last, 1] = 2
+    end[0, pred] = 3.5  # every other span stays below Null
+    (arg,) = decode(make_scores(start, end, [pred]), ROLES, method=method)[0]
+    assert (arg.role, arg.span) == ("A1", Span(first, last + 1))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_span_level_with_null_is_no_argument(method):
+    scores = make_scores(np.zeros((2, 5, 4)), np.zeros((2, 5, 4)), [0, 2])
+    assert decode(scores, ROLES, method=method) == [(), ()]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_of_equal_spans_the_first_and_shortest_then_the_first_role_wins(method):
+    start, end = np.ones((1, 3, 2)), np.zeros((1, 3, 2))
+    start[0, 2] = 0  # the predicate: everything else scores 1 above Null
+    found = decode(make_scores(start, end, [2]), ("A0", "A1"), method=method)[0]
+    spans = [(arg.role, tuple(arg.span)) for arg in found]
+    if method == "argmax":
+        assert spans == [("A0", (0, 1)), ("A1", (0, 1))]
+    elif method == "greedy":
+        assert spans == [("A0", (0, 1)), ("A1", (1, 2))]
+    else:
+        assert sorted(span for _, span in spans) == [(0, 1), (1, 2)]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_role_may_be_ruled_out_by_minus_infinity(method):
+    start, end = np.random.default_rng(0).normal(size=(2, 3, 6, 4))
+    end[:, :, 1] = -np.inf
+    found = decode(make_scores(start, end, [0, 3, 5]), ROLES, method=method)
+    assert all(found)
+    assert "A1" not in {arg.role for args in found for arg in args}
+
+
+def test_an_empty_batch_has_no_answers():
+    scores = make_scores(np.zeros((0, 3, 4)), np.zeros((0, 3, 4)), np.zeros(0, dtype=int))
+    assert decode(scores, ROLES) == []
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_long_sentence_full_of_candidates_takes_far_less_memory_than_its_spans(method):
+    roles = ("A0", "A1", "A2", "A3", "A4", "A5", "AM-TMP", "AM-LOC")
+    start, end = np.random.default_rng(1).normal(size=(2, 1, 500, len(roles)))
+    scores = make_scores(start, end, [250])
+    tracemalloc.start()
+    spans = labelled(decode(scores, roles, method=method)[0], roles)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(spans) >= len(roles)
+    assert method == "argmax" or oracles.is_legal(spans, [is_core(role) for role in roles])
+    assert peak < 0.25 * (500 * 501 / 2) * len(roles) * 8
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_log_z_that_is_a_little_too_small_gives_no_probability_above_one(method):
+    start, end = np.zeros((1, 2, 4)), np.zeros((1, 2, 4))
+    start[0, 0, 0] = end[0, 0, 0] = 50
+    exact = make_scores(start, end, [1])
+    scores = SpanScores(start, end, exact.log_z - 1e-5, exact.lengths, exact.pred)
+    assert [arg.prob for arg in decode(scores, ROLES, method=method)[0]] == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"end": np.zeros((2, 3, 5))}, "must both be"),
+        ({"log_z": np.zeros((2, 5))}, "log_z"),
+        ({"pred": np.array([0])}, "pred"),
+        ({"pred": np.array([0, 2])}, "within its sentence"),
+        ({"lengths": np.array([3, 4])}, "within 3 tokens"),
+    ],
+)
+def test_scores_that_do_not_fit_together_are_refused(change, message):
+    good = {
+        "start": np.zeros((2, 3, 4)),
+        "end": np.zeros((2, 3, 4)),
+        "log_z": np.zeros((2, 4)),
+        "lengths": np.array([3, 2]),
+        "pred": np.array([0, 1]),
+    }
+    SpanScores(**good)
+    with pytest.raises(DataError, match=message):
+        SpanScores(**good | change)
+
+
+def test_wrong_roles_methods_and_orders_are_refused():
+    scores = make_scores(np.zeros((1, 2, 4)), np.zeros((1, 2, 4)), [0])
+    with pytest.raises(DataError, match="3 roles are given for scores of 4"):
+        decode(scores, ROLES[:3])
+    with pytest.raises(ConfigError, match="no decoder 'beam'"):
+        decode(scores, ROLES, method="beam")
+    with pytest.raises(ConfigError, match="no order 'best'"):
+        decode(scores, ROLES, order="best")
+
+
+# log Z
+
+
+@given(any_batch)
+@settings(max_examples=60, deadline=None)
+def test_log_partition_sums_over_all_spans(scores):
+    found = log_partition(scores.start, scores.end, scores.lengths)
+    for n, T in enumerate(scores.lengths):
+        expected = oracles.span_log_partition(scores.start[n, :T], scores.end[n, :T])
+        np.testing.assert_allclose(found[n], expected, rtol=1e-12, atol=1e-12)
+
+
+def test_log_partition_is_stable_where_one_boundary_dwarfs_the_others():
+    start = np.array([[[-4000.0], [0.0], [3000.0]]])
+    end = np.array([[[9000.0], [1.0], [-3000.0]]])
+    expected = oracles.span_log_partition(start[0], end[0])
+    np.testing.assert_allclose(log_partition(start, end, np.array([3])), [expected])
+
+
+def test_log_partition_of_a_role_ruled_out_is_minus_infinity():
+    start = np.array([[[0.0, -np.inf], [1.0, -np.inf]]])
+    assert log_partition(start, np.zeros((1, 2, 2)), np.array([2])).tolist()[0][1] == -np.inf
+
+
+# Viterbi
+
+
+@st.composite
+def chains(draw) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    N, T, K = draw(st.integers(1, 3)), draw(st.integers(1, 5)), draw(st.integers(1, 4))
+    chain = {
+        "emissions": rng.normal(size=(N, T, K)),
+        "transitions": rng.normal(size=(K, K)) * 2,
+        "start_scores": rng.normal(size=K),
+        "end_scores": rng.normal(size=K),
+        "lengths": rng.integers(1, T + 1, size=N),
+    }
+    if draw(st.booleans()):
+        forbidden = rng.random((K, K)) < 0.3
+        forbidden[:, 0] = False  # some path stays open
+        chain["transitions"][forbidden] = -np.inf
+    chain["emissions"][np.arange(T) >= chain["lengths"][:, None]] = draw(
+        st.sampled_from([99.0, np.inf, -np.inf])
+    )
+    return chain
+
+
+@given(chains())
+@settings(max_examples=100, deadline=None)
+def test_viterbi_finds_the_best_of_all_paths(chain):
+    found = viterbi(**chain)
+    lengths, emissions = chain.pop("lengths"), chain.pop("emissions")
+    for n, T in enumerate(lengths):
+        paths = oracles.all_paths(T, emissions.shape[2])
+        scored = {path: oracles.path_score(path, emissions[n, :T], **chain) for path in paths}
+        best = max(scored, key=scored.__getitem__)
+        assert tuple(found.tags[n, :T]) == best
+        assert found.scores[n] == pytest.approx(scored[best])
+        assert (found.tags[n, T:] == -1).all()
+
+
+@given(chains())
+@settings(max_examples=50, deadline=None)
+def test_viterbi_gives_the_same_alone_and_batched(chain):
+    batched = viterbi(**chain)
+    for n, T in enumerate(chain["lengths"]):
+        one = {"emissions": chain["emissions"][n : n + 1, :T], "lengths": chain["lengths"][n : n + 1]}
+        single = viterbi(**chain | one)
+        assert single.tags[0].tolist() == batched.tags[n, :T].tolist()
+        assert single.scores[0] == batched.scores[n]
+
+
+def test_viterbi_without_end_scores_ends_anywhere():
+    emissions = np.array([[[0.0, 1.0], [2.0, 0.0]]])
+    found = viterbi(emissions, np.zeros((2, 2)), np.zeros(2), lengths=np.array([2]))
+    assert (found.tags.tolist(), found.scores.tolist()) == ([[1, 0]], [3.0])
+
+
+def test_viterbi_of_equal_paths_takes_the_smallest_tags():
+    found = viterbi(np.zeros((1, 3, 4)), np.zeros((4, 4)), np.zeros(4), lengths=np.array([3]))
+    assert found.tags.tolist() == [[0, 0, 0]]
+
+
+def test_viterbi_refuses_transitions_of_other_tags():
+    with pytest.raises(DataError, match="3 tags need transitions"):
+        viterbi(np.zeros((1, 2, 3)), np.zeros((2, 2)), np.zeros(3), lengths=np.array([2]))
+
+
+# BIO tags
+
+TAGS = ("O", "B-A0", "I-A0", "B-C-A0", "I-C-A0")
+
+
+def test_bio_lets_an_inside_tag_follow_its_own_role_only():
+    allowed, first = bio_transitions(TAGS)
+    forbidden = {(TAGS[a], TAGS[b]) for a, b in zip(*np.nonzero(~allowed), strict=True)}
+    assert forbidden == {
+        ("O", "I-A0"),
+        ("B-C-A0", "I-A0"),
+        ("I-C-A0", "I-A0"),
+        ("O", "I-C-A0"),
+        ("B-A0", "I-C-A0"),
+        ("I-A0", "I-C-A0"),
+    }
+    assert first.tolist() == [True, True, False, True, False]
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=30, deadline=None)
+def test_viterbi_under_bio_constraints_has_no_stray_inside_tag(seed):
+    allowed, first = bio_transitions(TAGS)
+    emissions = np.random.default_rng(seed).normal(size=(3, 6, len(TAGS)))
+    barred = np.where(allowed, 0, -np.inf), np.where(first, 0, -np.inf)
+    found = viterbi(emissions, *barred, lengths=np.array([6, 6, 6]))
+    assert first[found.tags[:, 0]].all()
+    assert allowed[found.tags[:, :-1], found.tags[:, 1:]].all()
+
+
+def tagged(*sequences: str, pred: list[int]) -> list[list[tuple[str, tuple[int, int]]]]:
+    """Arguments of space-separated tag sequences, padded to one length."""
+    rows = [[TAGS.index(tag) for tag in sequence.split()] for sequence in sequences]
+    lengths = np.array([len(row) for row in rows])
+    ids = np.array([row + [-1] * (lengths.max() - len(row)) for row in rows])
+    found = arguments_from_tags(ids, TAGS, lengths=lengths, pred=np.array(pred))
+    return [[(arg.role, tuple(arg.span)) for arg in args] for args in found]
+
+
+def test_tags_become_arguments_up_to_each_length():
+    assert tagged("B-A0 I-A0 O B-A0 B-C-A0", "O B-A0", pred=[2, 0]) == [
+        [("A0", (0, 2)), ("A0", (3, 4)), ("C-A0", (4, 5))],
+        [("A0", (1, 2))],
+    ]
+
+
+def test_a_stray_inside_tag_begins_an_argument():
+    assert tagged("I-A0 I-A0 I-C-A0 O I-A0", pred=[3]) == [[("A0", (0, 2)), ("C-A0", (2, 3)), ("A0", (4, 5))]]
+
+
+def test_a_tagged_span_that_covers_its_predicate_is_left_out():
+    assert tagged("B-A0 I-A0 I-A0 B-A0", pred=[1]) == [[("A0", (3, 4))]]
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=30, deadline=None)
+def test_the_best_tags_with_the_predicate_outside_make_the_arguments(seed):
+    rng = np.random.default_rng(seed)
+    roles, lengths, pred = ("A0", "C-A0"), np.array([4, 2]), np.array([1, 0])
+    emissions, transitions = rng.normal(size=(2, 4, 5)), rng.normal(size=(5, 5))
+    first = rng.normal(size=5)
+    found = decode_tags(TagScores(emissions, transitions, first, lengths, pred), roles)
+    for n, (T, p) in enumerate(zip(lengths, pred, strict=True)):
+        paths = [path for path in oracles.all_paths(T, 5) if path[p] == 0]
+        best = max(
+            paths,
+            key=lambda path: oracles.path_score(path, emissions[n], transitions, first, np.zeros(5)),
+        )
+        expected = tagged(" ".join(TAGS[tag] for tag in best), pred=[p])[0]
+        assert [(arg.role, tuple(arg.span)) for arg in found[n]] == expected

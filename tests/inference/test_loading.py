@@ -1,0 +1,210 @@
+"""spansrl.load: a toy model on torch and exported, and everything that can be wrong with a directory."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fake_model import assert_same_labels, check_legal
+from spansrl.errors import ConfigError, MissingExtraError, ModelError
+from spansrl.inference.calibration import Calibration, Curve
+from spansrl.inference.directory import MANIFEST, write_json, write_manifest
+from spansrl.inference.lexicon import LEXICON
+from spansrl.inference.loading import CALIBRATION, GivenPredicates, load, read_calibration, shipped_model
+from spansrl.inference.pipeline import Pipeline
+from spansrl.inference.runtime import ARGUMENTS_GRAPH, ENCODER_GRAPH, OnnxModel, token_inputs
+from spansrl.nn.network import TorchScorer
+from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
+from spansrl.training.export import export_model
+from toy_text_model import SENSES, TOYS, make_text_network, save, train
+
+TEXT = "They called it off. She is keeping cats.\n\nA good call helps! Yes. Unseen words vanish, don't they?"
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Path:
+    network = make_text_network()
+    train(network, np.arange(len(TOYS)), 100)
+    directory = save(network, tmp_path_factory.mktemp("toy") / "trained")
+    write_json(directory / CALIBRATION, Calibration(arguments=Curve(0.5, 0.1)).to_dict())
+    return directory
+
+
+@pytest.fixture(scope="module")
+def exported(trained, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("toy") / "exported"
+    export_model(trained, out)
+    write_manifest(out)
+    return out
+
+
+def test_an_exported_model_labels_text_as_torch_does(trained, exported):
+    ours, theirs = load(exported, threads=1, frames=False), load(trained, threads=1, frames=False)
+    assert isinstance(ours.model, OnnxModel)
+    assert isinstance(theirs.model, TorchScorer)
+    found, expected = ours(TEXT), theirs(TEXT)
+    assert_same_labels(found.sentences, expected.sentences)
+    props = [prop for sent in found.sentences for prop in sent.props]
+    assert {"keep.01", "be.03", "good.02"} <= {prop.sense for prop in props}
+    assert all(prop.type in PREDICATE_TYPES for prop in props)
+    for sent in found.sentences:
+        check_legal(sent)
+
+
+def test_an_exported_model_says_the_same_alone_and_batched(exported):
+    srl = load(exported, threads=1, frames=False)
+    sentences = [Sentence(sent.tokens) for sent in TOYS] + [Sentence(("cats",) * 40)]
+    assert_same_labels(list(srl.label(sentences)), [next(srl.label([sent])) for sent in sentences])
+
+
+def test_what_the_directory_holds_is_used(exported):
+    srl = load(exported, frames=False)
+    assert srl.inventory.senses == SENSES
+    assert srl.calibration.arguments == Curve(0.5, 0.1)
+    assert (srl.method, srl.order) == ("greedy", "prob")
+    assert load(exported, frames=False, method="exact").method == "exact"
+
+
+def test_a_directory_without_lexicon_and_calibration_gives_neither_senses_nor_other_chances(
+    exported, tmp_path
+):
+    bare = shutil.copytree(exported, tmp_path / "bare")
+    for name in (LEXICON, CALIBRATION, MANIFEST):
+        (bare / name).unlink()
+    srl = load(bare, frames=False)
+    assert srl.inventory is None
+    assert srl.calibration == Calibration()
+    assert {prop.sense for sent in srl(TEXT).sentences for prop in sent.props} == {None}
+
+
+def test_without_torch_an_exported_model_loads_and_a_trained_one_says_what_to_install(
+    trained, exported, monkeypatch
+):
+    real = builtins.__import__
+
+    def refuse(name, *args, **kwargs):
+        if name.partition(".")[0] in ("torch", "transformers"):
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    assert load(exported, frames=False)("They called us.").sentences[0].props
+    with pytest.raises(MissingExtraError, match=r"spansrl\[train\]"):
+        load(trained)
+
+
+def refusal(directory: Path) -> str:
+    with pytest.raises(ModelError) as caught:
+        load(directory, frames=False)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_directory_that_is_none_is_refused(tmp_path):
+    assert refusal(tmp_path / "nowhere") == f"{tmp_path / 'nowhere'}: no such model directory"
+    assert "is this a model directory?" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize("name", [ENCODER_GRAPH, ARGUMENTS_GRAPH, LEXICON, CALIBRATION, "config.json"])
+def test_what_the_manifest_lists_must_be_there_unchanged(exported, tmp_path, name):
+    copy = shutil.copytree(exported, tmp_path / "copy")
+    content = bytearray((copy / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (copy / name).write_bytes(content)
+    assert refusal(copy).startswith(f"{copy / name}: damaged or changed")
+    (copy / name).unlink()
+    assert refusal(copy).startswith(f"{copy / name}: is missing")
+
+
+def test_without_a_manifest_a_graph_that_is_none_is_still_refused(exported, tmp_path):
+    copy = shutil.copytree(exported, tmp_path / "copy")
+    (copy / MANIFEST).unlink()
+    (copy / ENCODER_GRAPH).write_bytes(b"no graph")
+    assert refusal(copy).startswith(f"{copy / ENCODER_GRAPH}: not a graph that can be run")
+    shutil.copyfile(exported / ENCODER_GRAPH, copy / ENCODER_GRAPH)
+    (copy / ARGUMENTS_GRAPH).unlink()
+    assert refusal(copy).startswith(f"{copy / ARGUMENTS_GRAPH}: no such graph")
+
+
+def test_a_damaged_calibration_is_refused_with_its_file(tmp_path):
+    (tmp_path / CALIBRATION).write_text("{}")
+    with pytest.raises(ModelError, match=r"calibration\.json: calibration: expected an object"):
+        read_calibration(tmp_path)
+
+
+@pytest.mark.parametrize("words", [{"a": 1}, ["a", 1], None])
+def test_words_that_are_no_list_are_refused(exported, tmp_path, words):
+    config = load(exported, frames=False).model.config.embedder
+    (tmp_path / "words.json").write_text(json.dumps(words))
+    with pytest.raises(ModelError, match=r"words\.json: must be a list of words"):
+        token_inputs(config, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"threads": 0}, "threads is 0; give 1 or more, or nothing for all cores"),
+        ({"threads": -1}, "threads is -1; give 1 or more"),
+        ({"threads": "2"}, "threads is '2'; give 1 or more"),
+        ({"threads": 1.5}, "threads is 1.5; give 1 or more"),
+        ({"threads": True}, "threads is True; give 1 or more"),
+        ({"method": "foo"}, "method is 'foo'; there are greedy, argmax, exact"),
+        ({"method": ["exact"]}, "method is ['exact']; there are greedy, argmax, exact"),
+        ({"frames": "frames.jsonl"}, "frames is 'frames.jsonl'; give True, False or a FrameIndex"),
+        ({"device": "cuda"}, "device is 'cuda'; exported models run on the CPU, so leave it out"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_before_anything_is_loaded(tmp_path, setting, message):
+    (tmp_path / ENCODER_GRAPH).touch()
+    with pytest.raises(ConfigError, match=f"^{re.escape(message)}"):
+        load(tmp_path, **setting)
+
+
+@pytest.mark.parametrize("device", ["nonsense", "cuda:99", "meta"])
+def test_a_device_that_torch_cannot_use_is_refused(trained, device):
+    with pytest.raises(ConfigError, match=rf"^device {device}: not usable here \("):
+        load(trained, frames=False, device=device)
+
+
+def test_a_number_of_threads_may_be_numpys_own(exported):
+    assert load(exported, frames=False, threads=np.int64(2)).threads == 2
+
+
+def test_roles_cannot_be_ruled_out_without_frames(exported, tmp_path, monkeypatch):
+    with pytest.raises(ConfigError, match=r"PropBank's frames are needed; leave out frames=False$"):
+        load(exported, frames=False, rule_out_roles=True)
+    monkeypatch.setenv("SPANSRL_HOME", str(tmp_path))
+    with pytest.raises(ConfigError, match="PropBank's frames are needed; register them with: spansrl frames"):
+        load(exported, rule_out_roles=True)
+
+
+def test_a_scorer_of_given_predicates_labels_those_and_finds_none(trained):
+    scorer = load(trained, frames=False).model
+    srl = Pipeline(GivenPredicates(scorer))
+    assert srl.model.roles == scorer.roles
+    with pytest.raises(ConfigError, match="does not find predicates"):
+        srl(TEXT)
+    sentences = [Sentence(sent.tokens, sent.props[::-1]) for sent in TOYS]
+    found = list(srl.label(sentences, predicates="given"))
+    expected = list(Pipeline(scorer).label(sentences, predicates="given"))
+    for sent, own in zip(found, expected, strict=True):
+        assert [(p.pred, [(a.role, a.span) for a in p.args]) for p in sent.props] == [
+            (p.pred, [(a.role, a.span) for a in p.args]) for p in own.props
+        ]
+
+
+def test_the_shipped_model_stands_in_the_package():
+    assert shipped_model().parts[-3:] == ("spansrl", "assets", "model")
+
+
+def test_given_predicates_may_repeat(exported):
+    sent = Sentence(TOYS[0].tokens, (Proposition(1), Proposition(0), Proposition(1)))
+    (found,) = load(exported, frames=False).label([sent], predicates="given")
+    assert [prop.pred for prop in found.props] == [1, 0, 1]
+    assert found.props[0] == found.props[2]

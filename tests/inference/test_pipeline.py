@@ -1,0 +1,504 @@
+"""Text in, frames out, with a model made of dice: what must hold for any text and any scores."""
+
+from __future__ import annotations
+
+import json
+import re
+import tracemalloc
+import warnings
+from dataclasses import replace
+from itertools import count, islice, repeat
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fake_model import INVENTORY, ROLES, FakeModel, assert_same_labels, check_legal, without_chances
+from spansrl.decoding import SpanScores
+from spansrl.errors import ConfigError, DataError, SpansrlWarning
+from spansrl.inference.calibration import Calibration, Curve
+from spansrl.inference.cutting import sentences_of
+from spansrl.inference.pipeline import BATCH_TOKENS, Pipeline, rule_out
+from spansrl.language.lemmas.derivation import likely_stem
+from spansrl.language.tokenizer import MAX_TOKENS
+from spansrl.structures import PREDICATE_TYPES, Argument, Document, Proposition, Sentence, Span
+
+WORDS = [
+    "They",
+    "called",
+    "it",
+    "off",
+    "calls",
+    "is",
+    "keeping",
+    "good",
+    "vanished",
+    ".",
+    ",",
+    "n't",
+    "\ud800",
+]
+ODD = [
+    "שלום",
+    "مرحبا",
+    "\u202e",
+    "\x00",
+    "\x1b[0m",
+    "\udfff",
+    "e\u0301",
+    "👩\u200d👧",
+    "。",
+    "\ufeff",
+    "\n\n",
+    "\t",
+]
+TEXTS = st.one_of(
+    st.text(max_size=40),
+    st.lists(st.sampled_from([*WORDS, *ODD]), max_size=15).map(" ".join),
+    st.sampled_from(["", " ", "\n\n", "\u00a0"]),
+)
+TOKENS = st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=5)), max_size=12).map(tuple)
+any_text = settings(deadline=None, max_examples=30)
+
+
+@pytest.fixture(autouse=True)
+def warnings_of_length_are_meant():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpansrlWarning)
+        yield
+
+
+def pipeline(*, spread: float = 3.0, finds: bool = True, senses: bool = True, **settings) -> Pipeline:
+    model = FakeModel(spread=spread, finds=finds, senses=len(INVENTORY) if senses else 0)
+    return Pipeline(model, inventory=INVENTORY if senses else None, **settings)
+
+
+SRL = pipeline()
+
+
+@st.composite
+def given_sentences(draw):
+    """A sentence with predicates in any order, some of them twice."""
+    tokens = draw(TOKENS)
+    places = draw(st.lists(st.integers(0, len(tokens) - 1), max_size=5)) if tokens else []
+    return Sentence(tokens, tuple(Proposition(p, lemma="x", sense="x.99") for p in places))
+
+
+# Any text.
+
+
+@any_text
+@given(TEXTS, st.sampled_from(["greedy", "exact"]), st.sampled_from([0.1, 3.0, 100.0]))
+def test_any_text_becomes_legal_frames_at_the_places_where_they_stand(text, method, spread):
+    document = pipeline(spread=spread, method=method)(text)
+    assert document.text == text
+    for sent in document.sentences:
+        assert text.startswith(sent.text, sent.char_start)
+        assert tuple(sent.text[start:end] for start, end in sent.offsets) == sent.tokens
+        assert [prop.pred for prop in sent.props] == sorted({prop.pred for prop in sent.props})
+        check_legal(sent)
+    assert "".join("".join(sent.tokens) for sent in document.sentences) == "".join(text.split())
+    assert Document.from_dict(json.loads(json.dumps(document.to_dict()))) == document
+
+
+@pytest.mark.parametrize("unit", ["x", "_", "\n", "\u0301", "ש", "他"])
+def test_a_megabyte_of_one_character_is_no_problem(unit):
+    text = unit * 1_000_000
+    document = SRL(text)
+    assert "".join("".join(sent.tokens) for sent in document.sentences) == "".join(text.split())
+
+
+@pytest.mark.slow
+def test_a_megabyte_of_sentences_is_labelled():
+    text = "They called it off, didn't they?\n" * 30_000
+    document = SRL(text, predicates=["adjective"])
+    assert len(document.sentences) == 30_000
+    assert_same_labels(
+        [replace(document.sentences[-1], char_start=0)],
+        list(SRL("They called it off, didn't they?", predicates=["adjective"]).sentences),
+    )
+
+
+@any_text
+@given(st.lists(TEXTS, max_size=4))
+def test_documents_come_in_order_and_are_the_same_as_one_by_one(texts):
+    documents = list(SRL.pipe(texts))
+    assert [document.text for document in documents] == texts
+    for document in documents:
+        assert_same_labels(document.sentences, SRL(document.text).sentences)
+
+
+def test_empty_texts_keep_their_places():
+    texts = ["", "They left.", " ", "\n", "She is keeping cats.", ""]
+    assert [len(document.sentences) for document in SRL.pipe(texts)] == [0, 1, 0, 0, 1, 0]
+
+
+def test_nothing_in_nothing_out():
+    assert list(SRL.pipe([])) == []
+    assert list(SRL.label([])) == []
+
+
+@pytest.mark.parametrize("text", [None, 3, b"They left."])
+def test_what_is_no_text_is_refused_with_its_kind(text):
+    with pytest.raises(DataError, match=f"a text must be a string, found {type(text).__name__}$"):
+        SRL(text)
+
+
+@pytest.mark.parametrize("tokens", [["They", "left"], ("They", "left")])
+def test_tokens_in_the_place_of_a_text_are_refused_with_the_way_to_label_them(tokens):
+    message = f"found {type(tokens).__name__}; for tokens: label([Sentence(tuple(tokens))])"
+    with pytest.raises(DataError, match=re.escape(message)):
+        SRL(tokens)
+    assert len(list(SRL.label([Sentence(tuple(tokens))]))) == 1
+
+
+def test_a_text_where_many_are_expected_is_not_taken_for_a_list_of_letters():
+    with pytest.raises(ConfigError, match="pipe takes many texts"):
+        list(SRL.pipe("They left."))
+
+
+def test_a_sentence_where_many_are_expected_is_named():
+    with pytest.raises(ConfigError, match=r"label takes many Sentences, and found one; .*\[sentence\]"):
+        list(SRL.label(Sentence(("They", "left"))))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        ("He left", "must be a tuple of strings, found a str; call the pipeline itself with a text"),
+        ("", "must be a tuple of strings, found a str"),
+        (None, "must be a tuple of strings, found a NoneType"),
+        ((1, 2), "must be strings, found 1 among them"),
+        (("He", None), "must be strings, found None among them"),
+    ],
+)
+def test_tokens_that_are_no_strings_are_refused(tokens, message):
+    with pytest.raises(DataError, match=f"the tokens of a Sentence {message}"):
+        list(SRL.label([Sentence(tokens)]))
+
+
+def test_tokens_may_be_a_list():
+    (found,) = SRL.label([Sentence(["They", "called", "it", "off"])], predicates=[1])
+    assert [prop.pred for prop in found.props] == [1]
+    check_legal(found)
+
+
+# Sentences that are cut already.
+
+
+@any_text
+@given(st.lists(TOKENS, max_size=5))
+def test_a_sentence_is_labelled_alone_as_in_any_batch(rows):
+    sentences = [Sentence(tokens, id=str(k)) for k, tokens in enumerate(rows)]
+    batched = list(SRL.label(sentences))
+    assert [sent.id for sent in batched] == [sent.id for sent in sentences]
+    assert_same_labels(batched, [next(SRL.label([sent])) for sent in sentences])
+    assert_same_labels(batched[::-1], list(SRL.label(sentences[::-1])))
+    for sent in batched:
+        check_legal(sent)
+
+
+@any_text
+@given(st.lists(given_sentences(), max_size=5))
+def test_given_predicates_keep_their_order_and_nothing_else_of_the_input(sentences):
+    for sent, found in zip(sentences, SRL.label(sentences, predicates="given"), strict=True):
+        assert [prop.pred for prop in found.props] == [prop.pred for prop in sent.props]
+        assert all(prop.lemma != "x" and prop.sense != "x.99" and prop.prob is None for prop in found.props)
+        assert all(prop.type in PREDICATE_TYPES for prop in found.props)
+        check_legal(found)
+
+
+def test_what_a_sentence_has_besides_labels_is_kept():
+    own = {"id": "s1", "pos": ("PRP", "VBD"), "lemmas": ("they", "leave"), "extra": {"source": "us"}}
+    sent = Sentence(("They", "left"), (Proposition(1, (Argument("ARG0", Span(0, 1)),)),), **own)
+    (found,) = SRL.label([sent], predicates=[])
+    assert found == replace(sent, props=())
+
+
+@any_text
+@given(TOKENS)
+def test_only_predicates_of_the_wanted_types_are_labelled(tokens):
+    (everything,) = SRL.label([Sentence(tokens)])
+    for type in PREDICATE_TYPES:
+        (found,) = SRL.label([Sentence(tokens)], predicates=[type])
+        assert_same_labels(
+            [found], [replace(found, props=tuple(p for p in everything.props if p.type == type))]
+        )
+
+
+@any_text
+@given(TOKENS, st.floats(0, 1))
+def test_a_predicate_is_what_is_likelier_than_the_threshold(tokens, threshold):
+    (loose,) = pipeline(calibration=Calibration(threshold=0.0)).label([Sentence(tokens)])
+    assert len(loose.props) == len(tokens)
+    (found,) = pipeline(calibration=Calibration(threshold=threshold)).label([Sentence(tokens)])
+    assert all(prop.prob >= threshold - 1e-4 for prop in found.props)
+    left_out = {prop.pred for prop in loose.props} - {prop.pred for prop in found.props}
+    assert all(loose.props[pred].prob <= threshold + 1e-4 for pred in left_out)
+
+
+def test_chances_are_calibrated_each_by_its_own_curve():
+    curves = Calibration(Curve(0, -1), Curve(0, 1), Curve(0, 2), threshold=0.0)
+    (found,) = pipeline(calibration=curves).label([Sentence(("They", "called", "it", "off"))])
+    assert {prop.prob for prop in found.props} == {0.7311}
+    assert {prop.sense_prob for prop in found.props} == {0.8808}
+    assert {arg.prob for prop in found.props for arg in prop.args} == {0.2689}
+
+
+# Predicates by their places.
+
+
+def test_places_are_predicates_of_every_sentence_each_once():
+    sentences = [Sentence(("They", "called", "it", "off")), Sentence(()), Sentence(("She", "left"))]
+    found = list(SRL.label(sentences, predicates=[1, 0, np.int64(1)]))
+    assert [[prop.pred for prop in sent.props] for sent in found] == [[0, 1], [], [0, 1]]
+
+
+@pytest.mark.parametrize("place", [2, -1, 300])
+def test_a_place_outside_a_sentence_is_refused_whatever_it_is_batched_with(place):
+    sentences = [Sentence(("She", "left")), Sentence(("They",) * 250)]
+    with pytest.raises(DataError, match=f"no token {place} in the sentence 'She left', which has 2"):
+        list(SRL.label(sentences, predicates=[place]))
+    sentences[0] = replace(sentences[0], props=(Proposition(place),))
+    with pytest.raises(DataError, match=f"no token {place} in the sentence 'She left', which has 2"):
+        list(SRL.label(sentences, predicates="given"))
+
+
+BAD = [
+    "verb",
+    "verbs,nouns",
+    "",
+    None,
+    5,
+    1.5,
+    ["verbs"],
+    ["verb", 1],
+    [True],
+    [None],
+    [1.0],
+    [["verb"]],
+    [""],
+]
+
+
+@pytest.mark.parametrize("predicates", BAD, ids=repr)
+def test_predicates_that_mean_nothing_are_refused_in_one_line(predicates):
+    with pytest.raises(ConfigError, match="predicate") as caught:
+        list(SRL.label([Sentence(("She", "left"))], predicates=predicates))
+    assert "\n" not in str(caught.value)
+    with pytest.raises(ConfigError):
+        SRL("She left.", predicates=predicates)
+
+
+def test_a_text_has_no_given_predicates_and_what_to_do_is_said():
+    message = "'given', and a text comes with none; give types or places of tokens, or Sentences .* to label"
+    with pytest.raises(ConfigError, match=message):
+        SRL("She left.", predicates="given")
+    with pytest.raises(ConfigError, match=message):
+        next(SRL.pipe(["She left.", ""], predicates="given"))
+
+
+def test_a_model_that_finds_no_predicates_says_so_and_labels_given_ones():
+    srl = pipeline(finds=False)
+    with pytest.raises(ConfigError, match=r"does not find predicates; give their places$"):
+        srl("She left.")
+    (found,) = srl.label([Sentence(("She", "left"), (Proposition(1),))], predicates="given")
+    assert (found.props[0].pred, found.props[0].type, found.props[0].prob) == (1, None, None)
+
+
+# Sentences that are too long.
+
+
+def long_sentence(size: int, *places: int) -> Sentence:
+    tokens = tuple(f"{WORDS[k % 9]}{k}" for k in range(size))
+    return Sentence(tokens, tuple(map(Proposition, places)), id="long", extra={"kept": 1})
+
+
+@pytest.mark.parametrize("size", [MAX_TOKENS, MAX_TOKENS + 1, 2 * MAX_TOKENS, 700])
+def test_a_long_sentence_is_labelled_in_pieces_and_put_together_again(size):
+    sent = long_sentence(size)
+    cuts = range(0, size, MAX_TOKENS)
+    pieces = [next(SRL.label([Sentence(sent.tokens[k : k + MAX_TOKENS])])) for k in cuts]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _, found, after = SRL.label([Sentence(("They",)), sent, Sentence(("off",))])
+    assert [type(warning.message) for warning in caught] == [SpansrlWarning] * (size > MAX_TOKENS)
+    assert after.tokens == ("off",)
+    assert replace(found, props=()) == sent
+    check_legal(found)
+    expected = [
+        (k + prop.pred, [(arg.role, k + arg.start) for arg in prop.args])
+        for k, piece in zip(cuts, pieces, strict=True)
+        for prop in piece.props
+    ]
+    assert [(p.pred, [(a.role, a.start) for a in p.args]) for p in found.props] == expected
+    assert len(expected) > 10
+
+
+def test_given_predicates_of_a_long_sentence_stay_where_they_are_in_their_order():
+    places = (600, 3, 256, 255, 600, 512)
+    (found,) = SRL.label([long_sentence(700, *places)], predicates="given")
+    assert tuple(prop.pred for prop in found.props) == places
+    check_legal(found)
+    (found,) = SRL.label([long_sentence(700)], predicates=[600, 3])
+    assert [prop.pred for prop in found.props] == [3, 600]
+
+
+def test_a_long_sentence_of_a_text_is_cut_with_one_warning():
+    with pytest.warns(SpansrlWarning, match="more than 256 tokens") as caught:
+        document = SRL("they " * 2000, predicates=[])
+    assert len(caught) == 1
+    assert sum(len(sent) for sent in document.sentences) == 2000
+
+
+# Senses and verbs.
+
+
+@any_text
+@given(TOKENS)
+def test_senses_are_those_that_the_word_may_have(tokens):
+    (found,) = SRL.label([Sentence(tokens)], predicates=range(len(tokens)))
+    for prop in found.props:
+        word = tokens[prop.pred]
+        assert prop.lemma == INVENTORY.lemmatizer.lemma(word, prop.type)
+        if ids := INVENTORY.candidates(word, prop.type):
+            assert prop.sense in {INVENTORY.senses[k] for k in ids}
+        else:
+            assert prop.sense == likely_stem(prop.lemma, prop.type) + ".01"
+
+
+def test_a_verb_has_pieces_unless_an_argument_has_taken_one():
+    tokens = ("They", "called", "the", "thing", "off")
+    seen = set()
+    for number in range(300):
+        sent = Sentence((*tokens, str(number)))
+        for prop in next(SRL.label([sent], predicates=[1])).props:
+            off = any(arg.start <= 4 < arg.end for arg in prop.args)
+            if prop.sense == "call_off.06":
+                assert prop.v == (None if off else (Span(1, 2), Span(4, 5)))
+                seen.add(off)
+            else:
+                assert prop.v is None
+    assert seen == {True, False}
+
+
+def test_without_an_inventory_there_are_no_senses():
+    (found,) = pipeline(senses=False).label([Sentence(("They", "called"))], predicates=[1])
+    assert (found.props[0].lemma, found.props[0].sense, found.props[0].sense_prob) == (None, None, None)
+
+
+class FakeFrames:
+    """ARG1 is the thing called; no sense has ARG2."""
+
+    def meaning(self, sense, role):
+        return f"{role} of {sense}" if role == "ARG1" else None
+
+    def rules_out(self, sense, role):
+        return role == "ARG2"
+
+    def rolesets(self, word, type):
+        return (f"{word}.07",)
+
+
+@any_text
+@given(TOKENS)
+def test_frames_give_meanings_and_senses_and_may_rule_out_roles(tokens):
+    everywhere = {"predicates": range(len(tokens))}
+    (found,) = pipeline(frames=FakeFrames(), rule_out_roles=True).label([Sentence(tokens)], **everywhere)
+    for prop in found.props:
+        assert "ARG2" not in {arg.role for arg in prop.args}
+        for arg in prop.args:
+            assert arg.meaning == (f"ARG1 of {prop.sense}" if arg.role == "ARG1" else None)
+        if not INVENTORY.candidates(tokens[prop.pred], prop.type):
+            assert prop.sense == f"{prop.lemma}.07"
+    check_legal(found)
+
+
+def test_ruling_out_leaves_other_roles_and_propositions_without_sense_alone():
+    start, log_z = np.zeros((2, 3, len(ROLES))), np.zeros((2, len(ROLES)))
+    scores = SpanScores(start, start.copy(), log_z, np.array([3, 3]), np.array([0, 1]))
+    rule_out(scores, ROLES, ["a.01", None], FakeFrames())
+    assert np.isneginf(scores.start[0, :, ROLES.index("ARG2")]).all()
+    assert np.isneginf(scores.start).sum() == 3
+
+
+@any_text
+@given(TOKENS, st.floats(0, 5))
+def test_a_handicap_of_null_lets_more_roles_in_and_never_fewer(tokens, handicap):
+    def roles(handicap: float) -> list[set[str]]:
+        srl = pipeline(method="argmax", calibration=Calibration(handicap=handicap))
+        (found,) = srl.label([Sentence(tokens)], predicates=range(len(tokens)))
+        return [{arg.role for arg in prop.args} for prop in found.props]
+
+    assert all(few <= many for few, many in zip(roles(0.0), roles(handicap), strict=True))
+
+
+# Streams.
+
+
+def test_batches_are_bounded_also_where_tokens_are_long():
+    srl = pipeline()
+    sizes = [1, 2, 3, 200, 4] * 300
+    list(srl.label([Sentence(("x" * size,) * (size % 7 + 1)) for size in sizes], predicates=[]))
+    for sentences, longest, characters in srl.model.batches:
+        assert sentences * longest <= BATCH_TOKENS
+        assert sentences == 1 or characters <= 3 * BATCH_TOKENS
+    assert len(srl.model.batches) < len(sizes) / 2
+
+
+def consumed_by(limit: int, item):
+    """Endless, but whoever takes more than `limit` items at once hoards them."""
+    for number in count():
+        assert number < limit, "too many items were taken before one was given back"
+        yield item
+
+
+@pytest.mark.parametrize("text", ["", "They left.", "One came. Two left."])
+def test_an_endless_stream_of_texts_gives_documents_all_the_while(text):
+    documents = SRL.pipe(consumed_by(6000, text), predicates=[])
+    assert [document.text for document in islice(documents, 3000)] == [text] * 3000
+
+
+def test_memory_does_not_grow_with_the_number_of_sentences():
+    def endless():
+        for number in count():
+            yield Sentence(("They", "called", str(number), "off"))
+
+    labelled = SRL.label(endless(), predicates=["verb"])
+    peaks = []
+    tracemalloc.start()
+    try:
+        for _ in range(4):
+            tracemalloc.reset_peak()
+            for _ in islice(labelled, 1024):
+                pass
+            peaks.append(tracemalloc.get_traced_memory()[1])
+    finally:
+        tracemalloc.stop()
+    assert peaks[-1] < 1.1 * peaks[1]
+
+
+def test_the_sentences_of_a_text_know_their_places_in_something_larger():
+    text = "One came. Two left."
+    whole = "Before. " + text
+    for sent in sentences_of(text, char_start=8):
+        assert whole.startswith(sent.text, sent.char_start)
+
+
+def test_repeated_calls_give_the_same_answer():
+    text = "They called it off. She is keeping cats."
+    first, second = (SRL(text) for _ in range(2))
+    assert without_chances(first.sentences) == without_chances(second.sentences)
+    assert list(islice(SRL.pipe(repeat(text)), 2)) == [first, second]
+
+
+def test_what_is_no_sentence_is_refused_with_what_to_do():
+    with pytest.raises(DataError, match=r"found a list; make them as Sentence\(tuple\(tokens\)\)"):
+        list(SRL.label([["She", "left"]]))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_with_any_number_of_threads_order_and_answers_are_the_same(threads):
+    sentences = [Sentence(("They", "called", str(k), "off")[: 2 + k % 3]) for k in range(300)]
+    assert list(pipeline(threads=threads).label(sentences)) == list(pipeline().label(sentences))

@@ -1,0 +1,100 @@
+"""Exported transformers on ONNX Runtime: the numbers of torch, whatever the tokens, alone and batched."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from spansrl.decoding import log_partition
+from spansrl.errors import ModelError
+from spansrl.inference.runtime import OnnxModel, score_given, token_inputs
+from spansrl.nn.network import TorchScorer
+from spansrl.structures import Proposition, Sentence
+from spansrl.training.export import export_model
+from tiny_bert import make_bert
+from toy_text_model import make_text_network, save
+
+SENTENCES = [
+    ("The", "cats", "chased", "unlikely", "cat", "."),
+    ("cat",),
+    ("", "\u200d", "\ud800", "[SEP]", "strange", "." * 300),
+    ("The", "cats", "chased", "unlikely", "cat", ".", "unlikely") * 6,  # read in windows
+]
+pytestmark = pytest.mark.slow  # two exports
+CLOSE = {"rtol": 1e-4, "atol": 1e-4}
+
+
+@pytest.fixture(scope="module", params=["first", "mean"])
+def models(request, tmp_path_factory):
+    """The same random network on torch and on ONNX Runtime."""
+    root = tmp_path_factory.mktemp("bert")
+    embedder = {
+        "kind": "transformer",
+        "path": str(make_bert(root / "bert")),
+        "finetune": True,
+        "pooling": request.param,
+    }
+    source = save(make_text_network(embedder=embedder), root / "model")
+    network = export_model(source, root / "out")
+    return TorchScorer(network), OnnxModel.load(root / "out", threads=1), root / "out"
+
+
+def test_vectors_and_classes_are_those_of_torch_whatever_the_tokens(models):
+    torch_model, onnx_model, _ = models
+    ours, theirs = onnx_model.encode(SENTENCES), torch_model.encode(SENTENCES)
+    assert ours.lengths.tolist() == theirs.lengths.tolist() == [6, 1, 6, 42]
+    for s, tokens in enumerate(SENTENCES):
+        own = slice(0, len(tokens))
+        np.testing.assert_allclose(ours.vectors[s, own], theirs.vectors[s, own], **CLOSE)
+        np.testing.assert_allclose(ours.classes[s, own], theirs.classes[s, own], **CLOSE)
+    assert onnx_model.roles == tuple(torch_model.roles)
+
+
+def test_a_sentence_is_encoded_alone_as_in_a_batch(models):
+    _, model, _ = models
+    batch = model.encode(SENTENCES)
+    for s, tokens in enumerate(SENTENCES):
+        alone = model.encode([tokens])
+        np.testing.assert_allclose(batch.vectors[s, : len(tokens)], alone.vectors[0], **CLOSE)
+        np.testing.assert_allclose(batch.classes[s, : len(tokens)], alone.classes[0], **CLOSE)
+
+
+def test_scores_of_predicates_are_those_of_torch(models):
+    torch_model, onnx_model, _ = models
+    sentence, pred = np.array([3, 0, 0, 1]), np.array([41, 2, 0, 0])
+    ours, theirs = (
+        model.score_predicates(model.encode(SENTENCES), sentence, pred) for model in (onnx_model, torch_model)
+    )
+    np.testing.assert_allclose(ours.senses, theirs.senses, **CLOSE)
+    np.testing.assert_allclose(ours.arguments.log_z, theirs.arguments.log_z, **CLOSE)
+    for n, length in enumerate(ours.arguments.lengths):
+        for name in ("start", "end"):
+            found, expected = (getattr(scores.arguments, name)[n, :length] for scores in (ours, theirs))
+            np.testing.assert_allclose(found, expected, **CLOSE)
+    start, end, lengths = ours.arguments.start, ours.arguments.end, ours.arguments.lengths
+    np.testing.assert_allclose(ours.arguments.log_z, log_partition(start, end, lengths))
+
+
+def test_a_model_scores_the_propositions_of_sentences_in_order(models):
+    _, model, _ = models
+    sentences = [
+        Sentence(SENTENCES[0], (Proposition(2), Proposition(0))),
+        Sentence(SENTENCES[1], (Proposition(0),)),
+    ]
+    scores = score_given(model, sentences)
+    assert scores.pred.tolist() == [2, 0, 0]
+    assert scores.lengths.tolist() == [6, 6, 1]
+    np.testing.assert_array_equal(model.score(sentences).start, scores.start)
+
+
+@pytest.mark.parametrize("positions", [None, "512", 4, True])
+def test_an_encoder_must_say_how_many_positions_it_has(models, tmp_path, positions):
+    _, model, directory = models
+    files = shutil.copytree(directory / "embedder", tmp_path / "embedder")
+    settings = json.loads((files / "config.json").read_text()) | {"max_position_embeddings": positions}
+    (files / "config.json").write_text(json.dumps(settings))
+    with pytest.raises(ModelError, match=r"config\.json: 'max_position_embeddings' must be a number"):
+        token_inputs(model.config.embedder, files)

@@ -1,0 +1,1 @@
+from frame_files import folder, guard, home  # noqa: F401

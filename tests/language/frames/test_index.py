@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from spansrl.errors import DataError
+from spansrl.language.frames import FrameIndex
+from spansrl.language.frames.index import MODIFIERS
+from spansrl.language.frames.registering import read_frames
+
+
+@pytest.fixture
+def index(folder) -> FrameIndex:
+    return read_frames(str(folder)).index
+
+
+def test_an_index_knows_senses_and_what_they_mean(index):
+    assert len(index) == 4
+    assert "guard.01" in index
+    assert "guard.09" not in index
+    assert index.definition("guard.01") == "watch over"
+    assert index.definition("guard.02") == ""
+    assert index.definition("guard.09") is None
+
+
+@pytest.mark.parametrize("role", ["ARG1", "A1", "R-ARG1", "C-A1", "ARG1-DSP"])
+def test_a_role_means_the_same_in_every_spelling(index, role):
+    assert index.meaning("guard.01", role) == "thing watched"
+
+
+def test_modifiers_have_a_general_meaning_unless_the_sense_has_its_own(index):
+    assert index.meaning("guard.01", "ARGM-LOC") == "where the watcher stands"
+    assert index.meaning("guard.02", "AM-LOC") == "location"
+    assert index.meaning(None, "R-ARGM-TMP") == "time"
+    assert index.meaning("nobody.01", "ARGA") == "causer"
+
+
+@pytest.mark.parametrize(
+    ("sense", "role"),
+    [("guard.01", "ARG4"), ("guard.09", "ARG0"), (None, "A0"), ("guard.01", "ARGM-QQQ"), ("guard.01", "V")],
+)
+def test_what_the_frames_do_not_say_has_no_meaning(index, sense, role):
+    assert index.meaning(sense, role) is None
+
+
+def test_core_roles_are_the_numbered_ones_and_others_are_ruled_out(index):
+    assert index.core_roles("guard.01") == {"ARG0", "ARG1", "ARG2"}
+    assert index.core_roles("guard.02") == frozenset()
+    assert index.core_roles("guard.09") is None
+    assert [
+        index.rules_out("guard.01", role) for role in ("A0", "R-ARG1", "A3", "C-ARG3", "AM-LOC", "AA")
+    ] == [*(False, False, True, True, False, False)]
+    assert not index.rules_out("guard.09", "ARG3")
+
+
+def test_roles_stand_in_order_as_propbank_spells_them(index):
+    assert list(index.roles("guard.01")) == ["ARG0", "ARG1", "ARG2", "ARGM-LOC"]
+    assert index.roles("guard.09") is None
+
+
+def test_a_word_has_senses_by_its_type_its_namesakes_first_and_those_with_particles_last(index):
+    assert index.rolesets("Guard", "verb") == ("guard.01", "guard.02", "ward.01", "guard_off.03")
+    assert index.rolesets("guarding", "noun") == ("guard.01",)
+    assert index.rolesets("guarded", "adjective") == ("guard.02",)
+    assert (
+        index.rolesets("guard", "noun") == index.rolesets("cat", None) == index.rolesets("guard", "odd") == ()
+    )
+    assert index.rolesets("guarding", None) == ("guard.01",)
+    assert index.rolesets("guard_off", "verb") == ("guard_off.03",)
+
+
+def test_a_sense_knows_its_words(index):
+    assert index.words("guard.01") == (("guard", "verb"), ("guarding", "noun"))
+    assert index.words("guard_off.03") == (("guard_off", "verb"),)
+    assert index.words("guard.09") == ()
+
+
+def test_an_index_survives_the_way_through_json(index):
+    again = FrameIndex.from_dict(json.loads(json.dumps(index.to_dict())))
+    assert again.meaning("guard.01", "A0") == "watcher"
+    assert again.rolesets("guard", "verb") == index.rolesets("guard", "verb")
+    assert again.words("guard.01") == index.words("guard.01")
+
+
+@pytest.mark.parametrize("data", [[], {}, {"rolesets": {}, "aliases": {}}, None])
+def test_anything_else_is_no_index(data):
+    with pytest.raises(DataError, match="index of frames"):
+        FrameIndex.from_dict(data)
+
+
+def test_general_meanings_are_short_words_of_our_own():
+    assert all(name.isupper() and 0 < len(meaning) < 35 for name, meaning in MODIFIERS.items())

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from spansrl.language.frames.parsing import _tidy, read_frame_file
+
+
+def test_a_file_gives_rolesets_with_roles_and_words(guard):
+    (first, second, third), error = read_frame_file(guard, "guard.xml")
+    assert error is None
+    assert (first.id, first.name) == ("guard.01", "watch over")
+    assert first.roles == {
+        "0": "watcher",
+        "1": "thing watched",
+        "2": "TV channel",
+        "M-LOC": "where the watcher stands",
+    }
+    assert first.aliases == [("v", "guard"), ("n", "guarding"), ("m", "on_guard")]
+    assert (second.id, second.name, second.roles) == ("guard.02", "", {})
+    assert (third.id, third.aliases) == ("guard_off.03", [("v", "guard_off")])
+
+
+def test_a_file_with_broken_examples_is_reported_with_its_line_and_read_without_them(guard):
+    rolesets, error = read_frame_file(guard.replace(b"</rel>", b"</arg>"), "frames/guard.xml")
+    assert [roleset.id for roleset in rolesets] == ["guard.01", "guard.02", "guard_off.03"]
+    assert str(error) == (
+        "frames/guard.xml:22: not XML as it should be (mismatched tag); "
+        "all is well without its examples, which are not needed: 3 rolesets kept, nothing to do"
+    )
+
+
+def test_of_a_file_that_is_cut_short_whole_rolesets_are_kept(guard):
+    rolesets, error = read_frame_file(guard[: guard.index(b"keep away")], "guard.xml")
+    assert [roleset.id for roleset in rolesets] == ["guard.01", "guard.02"]
+    assert error is not None
+    assert error.line == 31
+    assert str(error).endswith(
+        "; 2 rolesets kept, others may be missing: correct the file, or get the frames again"
+    )
+
+
+def test_an_example_that_never_ends_hides_nothing_before_it(guard):
+    rolesets, error = read_frame_file(guard.replace(b"<roles><role", b"<example><roles><role"), "guard.xml")
+    assert [roleset.id for roleset in rolesets] == ["guard.01", "guard.02"]
+    assert error is not None
+
+
+BOMB = """<!DOCTYPE frameset [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>"""
+OUTSIDE = """<!DOCTYPE frameset [<!ENTITY a SYSTEM "file:///etc/hostname">]>"""
+PARAMETER = """<!DOCTYPE frameset [<!ENTITY % a SYSTEM "http://localhost:9/a.dtd"> %a;]>"""
+
+
+@pytest.mark.parametrize("doctype", [BOMB, OUTSIDE, PARAMETER])
+def test_entities_are_refused_where_they_are_declared(doctype):
+    content = f'\n{doctype}\n<frameset><roleset id="a.01" name="&a;"/></frameset>'
+    rolesets, error = read_frame_file(content.encode(), "a.xml")
+    assert rolesets == []
+    assert "a.xml:2: the entity 'a' is declared" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "a.xml:1: not XML as it should be (no element found)"),
+        (b"<html/>", "a.xml:1: the outermost element is 'html', expected 'frameset'"),
+        (b"<frameset><roleset/></frameset>", "a.xml:1: a roleset has no id"),
+        (b"<frameset>\xff</frameset>", "a.xml:1: not XML as it should be (not well-formed (invalid token))"),
+        (b'<?xml version="1.0" encoding="klingon"?><frameset/>', "a.xml"),
+        (b'<?xml version="1.0" encoding="shift_jis"?><frameset/>', "a.xml"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(content, message):
+    rolesets, error = read_frame_file(content, "a.xml")
+    assert rolesets == []
+    assert str(error).startswith(message)
+    assert "\n" not in str(error)
+
+
+@given(st.binary())
+@example(b"<frameset>" + b"<a>" * 20_000)
+@example(b"<frameset>" + b"<example" * 20_000)
+def test_no_bytes_make_it_fail_otherwise(content):
+    rolesets, error = read_frame_file(content, "a.xml")
+    assert rolesets == []
+    assert error is not None
+
+
+def test_text_from_any_alphabet_is_read():
+    inner = '<roleset id="ge.01" name="Ärger  &amp; Größe"><role n="1" descr="Ziel"/></roleset>'
+    (roleset,), error = read_frame_file(f"<frameset>{inner}</frameset>".encode(), "a.xml")
+    assert error is None
+    assert (roleset.name, roleset.roles) == ("ärger & Größe", {"1": "ziel"})
+
+
+@pytest.mark.parametrize(
+    ("found", "tidy"),
+    [
+        ("Thing  Sold", "thing sold"),
+        ("Agent of it", "agent of it"),
+        ("TV channel", "TV channel"),
+        ("Price Paid to NASA", "price Paid to NASA"),
+        ("Buyer", "buyer"),
+        ("I", "I"),
+        ("", ""),
+    ],
+)
+def test_meanings_have_no_capitals_of_a_title(found, tidy):
+    assert _tidy(found) == tidy

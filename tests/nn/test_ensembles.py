@@ -1,0 +1,162 @@
+"""Mixture and product of experts against their equations, computed span by span."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from builders import SENTENCES, make_network, make_sentence
+from spansrl.decoding import SpanScores, log_partition
+from spansrl.errors import ModelError
+from spansrl.inference.labeler import Labeler
+from spansrl.nn.batch import Corpus
+from spansrl.nn.ensembles import (
+    Mixture,
+    MixtureInput,
+    MixtureScorer,
+    ProductScorer,
+    check_experts,
+    expert_features,
+)
+from spansrl.nn.network import TorchScorer
+from spansrl.nn.outputs.span import span_vectors
+
+
+@pytest.fixture
+def experts():
+    return [make_network(seed=seed) for seed in (1, 2, 3)]
+
+
+def random_mixture(experts):
+    mixture = Mixture.of(experts)
+    torch.manual_seed(7)
+    for parameter in mixture.parameters():
+        parameter.data += 0.3 * torch.randn_like(parameter)
+    return mixture
+
+
+def test_the_mixture_scores_spans_as_equations_9_and_10_say(experts):
+    mixture = random_mixture(experts).double()
+    batch = Corpus.of(SENTENCES[:1], experts[0].roles).whole()
+    features = [torch.randn(1, 5, 16, dtype=torch.float64) for _ in experts]
+    logits = mixture(features, batch.mask())
+    alpha = mixture.gate.softmax(0)
+    for i in range(5):
+        for j in range(i, 5):
+            ends = torch.tensor([i]), torch.tensor([j])
+            mixed = sum(a * span_vectors(h[0], *ends)[0] for a, h in zip(alpha, features, strict=True))
+            expected = mixture.roles @ (mixture.transform @ mixed)  # (R,)
+            assert torch.allclose(logits.start[0, i] + logits.end[0, j], expected)
+
+
+def test_a_new_mixture_has_zero_gates_an_identity_and_the_mean_of_the_role_rows(experts):
+    mixture = Mixture.of(experts)
+    assert torch.equal(mixture.gate, torch.zeros(3))
+    assert torch.equal(mixture.transform, torch.eye(32))
+    assert torch.allclose(mixture.roles, sum(expert.output.roles for expert in experts) / 3)
+
+
+def test_a_new_mixture_of_one_expert_is_that_expert(experts):
+    alone = experts[0]
+    batch_scores = TorchScorer(alone).score(SENTENCES)
+    mixed = MixtureScorer(Mixture.of([alone]), [alone]).score(SENTENCES)
+    assert np.allclose(mixed.start, batch_scores.start, atol=1e-5)
+    assert np.allclose(mixed.log_z, batch_scores.log_z, atol=1e-5)
+
+
+def test_the_mixtures_gradients_match_finite_differences(experts):
+    mixture = random_mixture(experts).double()
+    corpus = Corpus.of(SENTENCES[:2], experts[0].roles)
+    batch = corpus.whole()
+    features = MixtureInput(tuple(torch.randn(3, 8, 16, dtype=torch.float64) for _ in experts))
+    loss = mixture.loss(batch, features)
+    loss.backward()
+    for parameter in mixture.parameters():
+        place = tuple(0 for _ in parameter.shape)
+        step = 1e-6
+        with torch.no_grad():
+            parameter[place] += step
+            above = mixture.loss(batch, features)
+            parameter[place] -= 2 * step
+            below = mixture.loss(batch, features)
+            parameter[place] += step
+        assert parameter.grad[place].item() == pytest.approx((above - below).item() / (2 * step), abs=1e-6)
+
+
+def test_cached_features_are_the_experts_own_and_are_computed_once(experts, tmp_path):
+    corpus = Corpus.of(SENTENCES, experts[0].roles)
+    features = expert_features(experts, corpus, tmp_path)
+    files = sorted(tmp_path.glob("expert-*.npy"))
+    assert len(files) == len(experts)
+    written = [file.stat().st_mtime_ns for file in files]
+    props = np.array([3, 1])
+    batch = corpus.batch(props)
+    taken = features.take(props).features
+    for expert, h in zip(experts, taken, strict=True):
+        inputs = expert.embedder.take(expert.embedder.prepare(corpus.tokens), batch.rows)
+        with torch.inference_mode():
+            live = expert.token_features(batch, inputs)
+        for row, length in enumerate(batch.lengths):
+            assert torch.allclose(h[row, :length], live[row, :length], atol=1e-3)  # half precision on disk
+    expert_features(experts, corpus, tmp_path)
+    assert [file.stat().st_mtime_ns for file in files] == written
+
+
+def test_remembered_features_give_the_labels_of_live_ones(experts, tmp_path):
+    mixture = random_mixture(experts)
+    live = MixtureScorer(mixture, experts)
+    remembering = MixtureScorer(mixture, experts)
+    remembering.remember(expert_features(experts, Corpus.of(SENTENCES, experts[0].roles), tmp_path))
+    assert np.allclose(live.score(SENTENCES).log_z, remembering.score(SENTENCES).log_z, atol=1e-2)
+    unknown = [SENTENCES[0], make_sentence("Something new happened", (2,))]
+    assert np.isfinite(remembering.score(unknown).log_z).all()
+
+
+def test_the_product_is_the_mean_of_the_scores_normalised_anew(experts):
+    scores = [TorchScorer(expert).score(SENTENCES) for expert in experts]
+    product = ProductScorer(experts).score(SENTENCES)
+    assert isinstance(product, SpanScores)
+    for n, length in enumerate(product.lengths):
+        for name in ("start", "end"):
+            mean = np.mean([getattr(part, name)[n, :length] for part in scores], axis=0)
+            assert np.allclose(getattr(product, name)[n, :length], mean, atol=1e-5)
+    assert np.allclose(product.log_z, log_partition(product.start, product.end, product.lengths), atol=1e-4)
+
+
+@pytest.mark.parametrize("span_end", ["last", "next"])
+def test_a_product_of_one_expert_labels_as_that_expert(span_end):
+    expert = make_network(output={"span_end": span_end})
+    alone = list(Labeler(TorchScorer(expert)).label(SENTENCES))
+    product = list(Labeler(ProductScorer([expert])).label(SENTENCES))
+    spans = [[(arg.role, arg.span) for prop in sent.props for arg in prop.args] for sent in alone]
+    assert spans == [[(arg.role, arg.span) for prop in sent.props for arg in prop.args] for sent in product]
+
+
+def test_roles_in_another_order_are_aligned(experts):
+    reordered = make_network(seed=2)
+    order = torch.randperm(len(reordered.roles), generator=torch.Generator().manual_seed(3))
+    reordered.roles = type(reordered.roles)([reordered.roles.items[k] for k in order])
+    reordered.output.roles.data = reordered.output.roles.data[order]
+    straight = ProductScorer(experts[:2]).score(SENTENCES)
+    crooked = ProductScorer([experts[0], reordered]).score(SENTENCES)
+    assert np.allclose(straight.start, crooked.start, atol=1e-5)
+    assert torch.allclose(Mixture.of(experts[:2]).roles, Mixture.of([experts[0], reordered]).roles)
+
+
+@pytest.mark.parametrize(
+    ("sections", "message"),
+    [
+        ({"output": {"kind": "crf"}}, "expert 2 is no span model"),
+        ({"output": {"span_end": "next"}}, "another output.span_end"),
+        ({"encoder": {"width": 20}}, "expert 2 has width 20, expert 1 16"),
+    ],
+)
+def test_experts_that_do_not_fit_are_refused(experts, sections, message):
+    with pytest.raises(ModelError, match=message):
+        check_experts([experts[0], make_network(**sections)], same_width=True)
+
+
+def test_experts_with_other_roles_are_refused(experts):
+    with pytest.raises(ModelError, match="expert 2 has other roles"):
+        check_experts([experts[0], make_network(SENTENCES[:2])], same_width=False)

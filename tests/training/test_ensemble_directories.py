@@ -1,0 +1,102 @@
+"""Ensembles as directories: copied whole, loaded again, trained and resumed by the one loop."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from builders import SENTENCES, make_network
+from spansrl.errors import ConfigError, ModelError
+from spansrl.formats import write_sentences
+from spansrl.inference.config import MIXTURE_DEFAULTS, config_from_dict
+from spansrl.inference.labeler import Labeler
+from spansrl.nn.ensembles import ProductScorer
+from spansrl.training import runs
+from spansrl.training.checkpoint import save_description, save_weights
+from spansrl.training.ensembles import load_labeler, prepare_mixture, save_ensemble
+
+
+@pytest.fixture
+def experts(tmp_path):
+    """Three untrained experts as model directories."""
+    directories = []
+    for seed in (1, 2, 3):
+        directory = tmp_path / f"expert-{seed}"
+        network = make_network(seed=seed)
+        save_description(directory, network, {})
+        save_weights(directory, network, epoch=0)
+        directories.append(directory)
+    return directories
+
+
+@pytest.fixture
+def data(tmp_path):
+    directory = tmp_path / "data"
+    directory.mkdir()
+    for split in ("train", "dev"):
+        write_sentences(directory / f"{split}.jsonl", SENTENCES)
+    return directory
+
+
+def mixture_run(experts, data, tmp_path, epochs=3):
+    training = {**MIXTURE_DEFAULTS["training"], "epochs": epochs, "rate": 1e-2}
+    config = config_from_dict({"training": training}).training
+    return prepare_mixture(experts, runs.read_splits(data), config, cache=tmp_path / "cache", provenance={})
+
+
+def test_a_product_labels_from_its_directory_as_from_its_experts(experts, tmp_path):
+    save_ensemble(tmp_path / "product", "product", experts, {"why": "test"})
+    for directory in experts:
+        shutil.rmtree(directory)  # the ensemble is complete by itself
+    expected = Labeler(ProductScorer([make_network(seed=seed) for seed in (1, 2, 3)])).label(SENTENCES)
+    assert list(load_labeler(tmp_path / "product").label(SENTENCES)) == list(expected)
+
+
+def test_a_trained_mixture_labels_the_same_after_loading_and_learns(experts, data, tmp_path):
+    run = mixture_run(experts, data, tmp_path, epochs=8)
+    events = list(runs.execute(run, tmp_path / "mixture"))
+    losses = [event.step.loss for event in events if event.step.dev is not None]
+    assert losses[-1] < losses[0]
+    loaded = list(load_labeler(tmp_path / "mixture").label(SENTENCES))
+    best = max(event.step.position.best_f1 for event in events)
+    from spansrl.evaluation import score
+
+    assert score(SENTENCES, loaded).overall.f1 == pytest.approx(best, abs=1e-6)
+
+
+def test_a_mixture_that_was_stopped_goes_on_to_the_same_weights(experts, data, tmp_path):
+    list(runs.execute(mixture_run(experts, data, tmp_path), tmp_path / "whole"))
+    steps = iter(range(100))
+    stop_at_four = runs.execute(
+        mixture_run(experts, data, tmp_path), tmp_path / "cut", should_stop=lambda: next(steps) == 4
+    )
+    assert list(stop_at_four)[-1].stopped
+    list(runs.execute(mixture_run(experts, data, tmp_path), tmp_path / "cut", resume=True))
+    for name in ("weights.safetensors", "state.safetensors"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "cut" / name).read_bytes()
+
+
+def test_a_mixture_is_not_resumed_with_other_experts(experts, data, tmp_path):
+    list(runs.execute(mixture_run(experts[:2], data, tmp_path), tmp_path / "mixture"))
+    with pytest.raises(ConfigError, match="experts"):
+        list(runs.execute(mixture_run(experts[1:], data, tmp_path), tmp_path / "mixture", resume=True))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kind": "committee"}, "'kind' is 'committee'"),
+        ({"experts": []}, "'experts' must be a list"),
+        ({"experts": ["experts/9"]}, "no such model directory"),
+        ({"surprise": 1}, "unknown entries: surprise"),
+    ],
+)
+def test_a_damaged_description_is_refused(experts, tmp_path, change, message):
+    out = tmp_path / "product"
+    save_ensemble(out, "product", experts, {})
+    description = json.loads((out / "config.json").read_text())
+    (out / "config.json").write_text(json.dumps(description | change))
+    with pytest.raises(ModelError, match=message):
+        load_labeler(out)

@@ -1,0 +1,61 @@
+"""What a network's graphs hold, before anything is exported."""
+
+from __future__ import annotations
+
+import h5py
+import numpy as np
+import pytest
+import torch
+
+from builders import SENTENCES, make_network
+from spansrl.errors import ModelError
+from spansrl.nn.embedders.elmo import batch_char_ids
+from spansrl.training.export import round_to_half
+from spansrl.training.graphs import arguments_graph, encoder_graph
+from tiny_bert import make_bert
+from tiny_elmo import make_elmo
+
+
+def embedder_section(kind: str, root) -> dict:
+    """Settings of an embedder, and its files."""
+    if kind == "words":
+        return {"kind": "words"}
+    if kind == "vectors":
+        (root / "vectors.txt").write_text("the 0.1 0.2\ncat 0.3 0.4\n", encoding="utf-8")
+        return {"kind": "vectors", "path": str(root / "vectors.txt")}
+    if kind == "elmo":
+        return {"kind": "elmo", "path": str(make_elmo(root / "elmo"))}
+    return {"kind": "transformer", "path": str(make_bert(root / "bert")), "finetune": kind == "tuned"}
+
+
+@pytest.mark.parametrize("kind", ["words", "vectors", "elmo", "frozen", "tuned"])
+def test_all_weights_of_the_graphs_are_rounded_to_half(tmp_path, kind):
+    network = make_network(embedder=embedder_section(kind, tmp_path))
+    weights = [
+        tensor
+        for graph in (encoder_graph(network), arguments_graph(network))
+        for tensor in (*graph.module.parameters(), *graph.module.buffers())
+        if tensor.is_floating_point()
+    ]
+    assert not all(torch.equal(tensor, tensor.half().float()) for tensor in weights)
+    round_to_half(network)
+    assert all(torch.equal(tensor, tensor.half().float()) for tensor in weights)
+
+
+def test_a_graph_of_elmo_computes_the_vectors_of_the_embedder(tmp_path):
+    network = make_network(embedder=embedder_section("elmo", tmp_path))
+    sentences = [sent.tokens for sent in SENTENCES]
+    store = network.embedder.prepare(sentences)
+    expected = network.embedder(network.embedder.take(store, np.arange(len(sentences))))
+    [found] = encoder_graph(network).module(*batch_char_ids(sentences))
+    for tokens, row, right in zip(sentences, found, expected, strict=True):
+        torch.testing.assert_close(row[: len(tokens)], right[: len(tokens)], atol=1e-6, rtol=0)
+
+
+def test_a_model_over_precomputed_vectors_does_not_hold_what_would_be_exported(tmp_path):
+    with h5py.File(tmp_path / "train.hdf5", "w") as file:
+        file["0"] = np.zeros((3, 5, 8), np.float32)
+    network = make_network(embedder={"kind": "elmo", "precomputed": str(tmp_path)})
+    for step in (encoder_graph, round_to_half):
+        with pytest.raises(ModelError, match=r"embedder\.path instead of embedder\.precomputed"):
+            step(network)
