@@ -16,6 +16,7 @@ from spansrl.corpora.conll12 import build_conll12
 from spansrl.corpora.corpus import AUDIT_FILE, Corpus, write_corpus
 from spansrl.corpora.ewt import build_ewt
 from spansrl.corpora.examples import build_examples
+from spansrl.corpora.masc import build_masc
 from spansrl.formats import read_sentences
 from spansrl.progress import Progress
 
@@ -41,6 +42,7 @@ def command() -> None:
     Examples
       spansrl data ewt --out data/ewt                       # free; downloads its two sources
       spansrl data examples --unlike data/ewt/dev.jsonl --unlike data/ewt/test.jsonl --out data/examples
+      spansrl data masc --propbank propbank-release --tagged masc_tagged --split split.tsv --out data/masc
       spansrl data conll05 conll05st-release --trees treebank_3 --out data/conll05
       spansrl data conll12 conll-2012/v4 --out data/conll12
     """
@@ -67,6 +69,43 @@ def ewt(propbank: str | None, ud: str | None, out: Path) -> None:
       spansrl data ewt --propbank propbank-release.tar.xz --ud UD_English-EWT --out data/ewt
     """
     _build(lambda progress: build_ewt(propbank, ud, progress=progress), out)
+
+
+@command.command()
+@click.option("--propbank", metavar="SRC", required=True, help="The PropBank release.")
+@click.option("--tagged", metavar="SRC", required=True, help="MASC's tagged words (masc_tagged).")
+@click.option(
+    "--split",
+    metavar="FILE",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Table of documents with the columns document, mode, genre and split.",
+)
+@click.option(
+    "--unlike",
+    metavar="FILE",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Leave out of train what shares eight words in a row with a sentence of this file; may be repeated.",
+)
+@_out
+def masc(propbank: str, tagged: str, split: Path, unlike: tuple[Path, ...], out: Path) -> None:
+    """Build MASC, which is free: 4,878 sentences, 13,159 propositions in twelve genres.
+
+    PropBank's release contains the propositions, MASC the words. The two are aligned by their part-of-speech
+    tags; sentences that do not fit are dropped. SRC is a directory, an archive (.tar.xz, .tar.gz, .zip) or a
+    URL. Mostly verbs are annotated, so use the training split as training.partial next to another corpus.
+
+    \b
+    Writes train.jsonl, dev.jsonl, test.jsonl and audit.json.
+
+    \b
+    Examples
+      spansrl data masc --propbank propbank-release --tagged masc_tagged.zip --split masc-split.tsv \\
+          --unlike data/ewt/dev.jsonl --unlike data/ewt/test.jsonl --out data/masc
+    """
+    held_out = (sent for path in unlike for sent in read_sentences(path))
+    _build(lambda progress: build_masc(propbank, tagged, split, held_out, progress=progress), out)
 
 
 @command.command()
@@ -173,6 +212,9 @@ def _show(audit: Audit, out: Path) -> None:
     console.print(_table(audit))
     for title, notes in (("Dropped", audit.dropped), ("Aligned", audit.repaired)):
         console.print(f"\n{title}:{_told(notes)}", soft_wrap=True)
+    for what, counts in audit.checks.items():
+        passed, total = counts[True], counts.total()
+        console.print(f"\nChecked: {what}, {passed:,} of {total:,} ({passed / total:.2%})", soft_wrap=True)
     groups = audit.duplicate_groups()
     console.print(f"\nGroups of identical sentences in more than one split: {len(groups):,}", soft_wrap=True)
     names = ", ".join(f"{split}.jsonl" for split in audit.splits)

@@ -87,6 +87,7 @@ class Audit:
         self.splits = {split: SplitCounts() for split in splits}
         self.dropped: list[Note] = []
         self.repaired: list[Note] = []
+        self.checks: dict[str, Counter[bool]] = {}
         self._places: dict[bytes, list[tuple[str, str]]] = {}
 
     def count(self, split: str, sent: Sentence) -> None:
@@ -103,6 +104,10 @@ class Audit:
     def repair(self, what: str, where: str, reason: str) -> None:
         """Note something that was kept, but not just as the source has it."""
         self.repaired.append(Note(what, where, reason))
+
+    def check(self, what: str, passed: bool) -> None:
+        """Count one result of an independent check of the corpus."""
+        self.checks.setdefault(what, Counter())[passed] += 1
 
     def duplicate_groups(self) -> list[list[str]]:
         """Ids of identical sentences that stand in more than one split, a list a group, as ``split:id``."""
@@ -122,12 +127,20 @@ class Audit:
             "splits": {split: counts.to_dict() for split, counts in self.splits.items()},
             "dropped": _listed(self.dropped),
             "repaired": _listed(self.repaired),
+            **self._checks_dict(),
             "duplicates_across_splits": {
                 "groups": len(groups),
                 "sentences": {split: inside[split] for split in self.splits},
                 "ids": groups,
             },
         }
+
+    def _checks_dict(self) -> Json:
+        """The results of the checks; empty for a builder that has none."""
+        results = {
+            what: {"passed": counts[True], "total": counts.total()} for what, counts in self.checks.items()
+        }
+        return {"checks": results} if results else {}
 
 
 def by_reason(notes: Iterable[Note]) -> Counter[tuple[str, str]]:

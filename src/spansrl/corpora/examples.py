@@ -18,6 +18,7 @@ from itertools import pairwise
 
 from spansrl.corpora.audit import Audit
 from spansrl.corpora.corpus import Corpus
+from spansrl.corpora.overlap import word_runs
 from spansrl.errors import DataError
 from spansrl.language.frames.index import PARTS_OF_SPEECH
 from spansrl.language.frames.parsing import FrameReader, Roleset
@@ -39,7 +40,6 @@ _WRITTEN = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{"
 # Marks of an analysis, not words: *PRO*, [*T*-1], [Police]-1
 _NOT_A_WORD = re.compile(r"\[?\*\S*|\[?\S*\]-[0-9]+|\[[^\s\]]+|0")
 _NUMBER = re.compile(r"[0-9]{1,9}")
-_SHARED_WORDS = 8  # in a row, by which two sentences count as one
 
 
 @dataclass(slots=True)
@@ -101,7 +101,7 @@ def build_examples(
         raise DataError(f"{frames.shown}: no frame files; expected PropBank's frames, with frames/NAME.xml")
     audit = Audit("examples", [SPLIT])
     audit.sources["frames"] = {"commit": frames.commit, "files": len(frames.files), "sha256": frames.digest}
-    known = {run for sent in unlike for run in _runs(sent.tokens)}
+    known = {run for sent in unlike for run in word_runs(sent.tokens)}
     return Corpus(_sentences(frames.files, known, audit, progress), audit)
 
 
@@ -120,7 +120,7 @@ def _sentences(
             except UnfitError as unfit:
                 audit.drop("example", where, str(unfit))
                 continue
-            if not known.isdisjoint(_runs(sent.tokens)):
+            if not known.isdisjoint(word_runs(sent.tokens)):
                 audit.drop("example", where, "like a sentence that was to be left out")
             elif (key := (sent.tokens, sent.props[0].pred)) in seen:
                 audit.drop("example", where, "stands in the frames twice")
@@ -203,10 +203,3 @@ def _type(word: str, roleset: Roleset) -> str | None:
         and alias.partition("_")[0] in (word.lower(), _LEMMATIZER.lemma(word, PARTS_OF_SPEECH[tag]))
     }
     return found.pop() if len(found) == 1 else None
-
-
-def _runs(tokens: tuple[str, ...]) -> set[tuple[str, ...]]:
-    """The words of every eight tokens in a row, or of all if they are fewer."""
-    words = [token.lower() for token in tokens]
-    last = max(0, len(words) - _SHARED_WORDS)
-    return {tuple(words[k : k + _SHARED_WORDS]) for k in range(last + 1)}
