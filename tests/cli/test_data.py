@@ -37,6 +37,37 @@ Groups of identical sentences in more than one split: 2
 
 Written to out: train.jsonl, dev.jsonl, test.jsonl, audit.json
 """
+MASC_TABLE = """\
+masc          train  dev  test  all
+documents         2    1     1    4
+sentences         6    2     2   10
+tokens           41    8     8   57
+propositions      7    2     2   11
+  verb            7    2     2   11
+  auxiliary       0    0     0    0
+  noun            0    0     0    0
+  adjective       0    0     0    0
+  other           0    0     0    0
+arguments        15    4     2   21
+
+Dropped:
+  1 × document: not in the split table
+  1 × sentence: a row has no word
+  3 × proposition: its sentence was dropped
+  1 × sentence: too few tags agree
+  1 × sentence: a word has no row
+  1 × sentence: damaged in PropBank's release
+
+Aligned:
+  1 × sentence: punctuation missing from the words was restored
+  1 × sentence: punctuation missing from the skeleton was left out
+
+Checked: the predicate's word fits its lemma, 11 of 11 (100.00%)
+
+Groups of identical sentences in more than one split: 1
+
+Written to out: train.jsonl, dev.jsonl, test.jsonl, audit.json
+"""
 CONLL05_TABLE = """\
 conll05       train  dev  test.wsj  test.brown  all
 sentences         3    1         1           1    6
@@ -83,7 +114,7 @@ Written to out: train.jsonl, dev.jsonl, test.jsonl, audit.json
 
 @pytest.fixture
 def work(tmp_path):
-    for name in ("ewt", "conll05", "conll12"):
+    for name in ("ewt", "masc", "conll05", "conll12"):
         shutil.copytree(DATA / name, tmp_path / name)
     return tmp_path
 
@@ -108,6 +139,27 @@ def test_ewt_prints_its_table_and_writes_its_files(work):
         "train.jsonl",
     ]
     assert json.loads((work / "out/audit.json").read_text())["splits"]["train"]["propositions"] == 6
+
+
+def masc(work, *more, split="masc/split.tsv"):
+    sources = ("--propbank", "masc/propbank-release", "--tagged", "masc/masc_tagged", "--split", split)
+    return data("masc", *sources, *more, "--out", "out", cwd=work)
+
+
+def test_masc_prints_its_table_with_the_check_of_lemmas(work):
+    assert masc(work) == (0, MASC_TABLE, "")
+
+
+def test_masc_leaves_held_out_sentences_out_of_train(work):
+    (work / "test.jsonl").write_text('{"tokens": ["They", "painted", "their", "barn", "."]}\n')
+    code, out, error = masc(work, "--unlike", "test.jsonl")
+    assert (code, error) == (0, "")
+    assert "  1 × sentence: like a sentence in an --unlike file\n" in out
+
+
+def test_masc_without_a_split_table_is_one_line_and_exit_code_1(work):
+    assert masc(work, split="missing.tsv") == (1, "", "spansrl: error: missing.tsv: no such file\n")
+    assert not (work / "out").exists()
 
 
 def test_conll05_prints_its_table(work):
@@ -242,7 +294,7 @@ def test_bytes_that_are_not_utf8_are_one_line_and_exit_code_1(work):
     assert not (work / "out").exists()
 
 
-@pytest.mark.parametrize("name", ["ewt", "conll05", "conll12"])
+@pytest.mark.parametrize("name", ["ewt", "masc", "conll05", "conll12"])
 def test_help_teaches_with_examples(name, tmp_path):
     code, out, error = data(name, "--help", cwd=tmp_path)
     assert (code, error) == (0, "")
