@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -128,3 +129,25 @@ def test_no_rows_at_all_have_the_shape_of_what_they_would_hold():
     ragged = Ragged.of([], like=np.zeros((0, 2, 3), np.float32))
     assert len(ragged) == 0
     assert ragged.values.shape == (0, 2, 3)
+
+
+def test_an_epoch_has_its_share_of_each_partial_corpus_and_all_epochs_together_have_everything():
+    full = [make_sentence("We saw it", (1,))] * 3
+    partial = [[make_sentence("They left", (1,))] * 4, [make_sentence("He ran off", (1,))] * 6]
+    corpus = Corpus.of(full, Vocabulary(["A0"]), partial=partial)
+    epochs = [
+        np.sort(np.concatenate(corpus.epoch_items(2, (1.0, 0.5), seed=1, epoch=epoch, by_sentence=True)))
+        for epoch in range(2)
+    ]
+    for items in epochs:
+        assert len(items) == 3 + 4 + 3
+        assert set(items[:7]) == set(range(7))
+    assert set(np.concatenate(epochs)) == set(range(13))
+    assert corpus.steps(2, (1.0, 0.5), by_sentence=True) == 5
+
+
+def test_batches_are_grouped_by_the_costs_that_a_corpus_is_given():
+    corpus = Corpus.of([make_sentence("We saw it", (1,))] * 4, Vocabulary(["A0"]))
+    corpus = replace(corpus, costs=np.array([9, 1, 9, 1]))
+    items = corpus.epoch_items(2, seed=1, epoch=0, by_sentence=True)
+    assert sorted(sorted(batch.tolist()) for batch in items) == [[0, 2], [1, 3]]

@@ -249,3 +249,19 @@ def test_training_depends_on_the_random_state_alone():
         results.append(copy.deepcopy(model.w.detach()))
     assert torch.equal(results[0], results[1])
     assert not torch.equal(results[0], results[2])
+
+
+def test_each_layer_of_a_fine_tuned_encoder_learns_more_slowly_than_the_one_above_it():
+    wrapped = nn.Module()
+    wrapped.transformer = nn.Module()
+    wrapped.transformer.encoder = nn.Module()
+    wrapped.transformer.encoder.layer = nn.ModuleList(nn.Linear(1, 1) for _ in range(2))
+    wrapped.transformer.embeddings = nn.Embedding(2, 1)
+    wrapped.head = nn.Linear(1, 1)
+    optimizer = make_optimizer(wrapped, TrainingConfig(rate=1e-3, embedder_rate=1e-4, layer_decay=0.5))
+    rates = {id(p): group["base_rate"] for group in optimizer.param_groups for p in group["params"]}
+    lower, upper = wrapped.transformer.encoder.layer
+    assert rates[id(wrapped.head.weight)] == 1e-3
+    assert rates[id(upper.weight)] == pytest.approx(1e-4)
+    assert rates[id(lower.bias)] == pytest.approx(5e-5)
+    assert rates[id(wrapped.transformer.embeddings.weight)] == pytest.approx(2.5e-5)

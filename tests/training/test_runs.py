@@ -470,15 +470,15 @@ def test_long_sentences_are_left_out_of_training_only(data):
 def test_partial_sentences_are_read_beside_the_others(data, tmp_path):
     more = tmp_path / "more.jsonl"
     write_sentences(more, [make_sentence("We saw it", (1,)), make_sentence("We saw it again today", (1,))])
-    splits = runs.read_splits(data, max_tokens=4, partial=str(more))
-    assert [sent.tokens for sent in splits.partial] == [("We", "saw", "it")]
+    splits = runs.read_splits(data, max_tokens=4, partial=[more])
+    assert [sent.tokens for sent in splits.more] == [("We", "saw", "it")]
     assert max(len(sent) for sent in splits.train) == 4
     assert set(splits.hashes) == {"train.jsonl", "dev.jsonl", "partial"}
     write_sentences(more, [make_sentence("We saw it", (1, ("ARG0", 0, 1)))])
     with pytest.raises(DataError, match=r"more.jsonl: its roles \(ARG0 …\) are not those of .*\(A0 …\)"):
-        runs.read_splits(data, partial=str(more))
+        runs.read_splits(data, partial=[more])
     with pytest.raises(DataError, match=r"none.jsonl: no such file; correct training.partial"):
-        runs.read_splits(data, partial=str(tmp_path / "none.jsonl"))
+        runs.read_splits(data, partial=[tmp_path / "none.jsonl"])
 
 
 def test_empty_sentences_are_no_examples(data):

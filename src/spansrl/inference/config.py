@@ -185,6 +185,8 @@ class TrainingConfig:
                 f"training.partial_share must be numbers separated by commas; found {self.partial_share!r}"
             ) from error
         n_files = len(self.partial_files)
+        if not n_files:
+            return ()
         if len(shares) not in (1, n_files):
             raise ConfigError(
                 f"training.partial_share has {len(shares)} numbers for {n_files} files in training.partial; "
