@@ -204,7 +204,9 @@ def test_a_sentence_is_labelled_alone_as_in_any_batch(rows):
 def test_given_predicates_keep_their_order_and_nothing_else_of_the_input(sentences):
     for sent, found in zip(sentences, SRL.label(sentences, predicates="given"), strict=True):
         assert [prop.pred for prop in found.props] == [prop.pred for prop in sent.props]
-        assert all(prop.lemma != "given" and prop.sense != "given.99" and prop.prob is None for prop in found.props)
+        assert all(
+            prop.lemma != "given" and prop.sense != "given.99" and prop.prob is None for prop in found.props
+        )
         assert all(prop.type in PREDICATE_TYPES for prop in found.props)
         check_legal(found)
 
