@@ -19,7 +19,7 @@ from spansrl.decoding import SpanScores
 from spansrl.errors import ConfigError, DataError, SpansrlWarning
 from spansrl.inference.calibration import Calibration, Curve
 from spansrl.inference.cutting import sentences_of
-from spansrl.inference.pipeline import BATCH_TOKENS, Pipeline, rule_out
+from spansrl.inference.pipeline import BATCH_TOKENS, Pipeline, rule_out, run_to_end
 from spansrl.language.lemmas.derivation import likely_stem
 from spansrl.language.tokenizer import MAX_TOKENS
 from spansrl.structures import PREDICATE_TYPES, Argument, Document, Proposition, Sentence, Span
@@ -504,3 +504,20 @@ def test_what_is_no_sentence_is_refused_with_what_to_do():
 def test_with_any_number_of_threads_order_and_answers_are_the_same(threads):
     sentences = [Sentence(("They", "called", str(k), "off")[: 2 + k % 3]) for k in range(300)]
     assert list(pipeline(threads=threads).label(sentences)) == list(pipeline().label(sentences))
+
+
+@given(st.lists(TOKENS, max_size=5))
+@settings(max_examples=30, deadline=None)
+def test_labeling_in_steps_gives_the_same_labels(batch):
+    pipeline = Pipeline(FakeModel(), inventory=INVENTORY)
+    sentences = [Sentence(tokens) for tokens in batch]
+    for one, other in zip(run_to_end(pipeline.steps(sentences)), pipeline.label(sentences), strict=True):
+        assert_same_labels(one, other)
+
+
+def test_steps_yield_the_cost_that_is_left():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpansrlWarning)
+        costs = list(Pipeline(FakeModel()).steps([Sentence(tuple(map(str, range(600))))]))
+    assert costs == sorted(costs, reverse=True)
+    assert len(costs) > 10

@@ -11,7 +11,7 @@ bounded, and a sentence's answer does not depend on what else is labelled with i
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -116,13 +116,34 @@ class Pipeline:
             rest = [next(labelled) for _ in range(count - 1)]
             yield joined(sent, [first, *rest]) if rest else first
 
+    def steps(
+        self, sentences: Sequence[Sentence], *, predicates: Predicates = PREDICATE_TYPES
+    ) -> Generator[int, None, list[Sentence]]:
+        """Label one batch of sentences in steps, for callers with other work to do in between.
+
+        Each step takes a fraction of a second. The generator yields the cost of the rest (predicates ×
+        tokens) after each step and returns the labeled sentences, the same as `label` gives.
+        """
+        wanted = Wanted.of(predicates)
+        bare = [replace(sent, props=wanted.in_sentence(sent)) for sent in sentences]
+        cut = [pieces_of(sent) for sent in bare]
+        labeled = iter((yield from self._steps([piece for pieces in cut for piece in pieces], wanted)))
+        found = [[next(labeled) for _ in pieces] for pieces in cut]
+        return [
+            joined(sent, pieces) if len(pieces) > 1 else pieces[0]
+            for sent, pieces in zip(bare, found, strict=True)
+        ]
+
     def _label_batch(self, batch: Sequence[Sentence], wanted: Wanted) -> list[Sentence]:
+        return run_to_end(self._steps(batch, wanted))
+
+    def _steps(self, batch: Sequence[Sentence], wanted: Wanted) -> Generator[int, None, list[Sentence]]:
         chosen = [sent for sent in batch if sent.tokens]
         if not chosen:
             return list(batch)
         encoding = self.model.encode([sent.tokens for sent in chosen])
         found = self._find(chosen, encoding, wanted)
-        props = iter(self._propositions(chosen, encoding, found))
+        props = iter((yield from self._propositions(chosen, encoding, found)))
         return [replace(sent, props=tuple(next(props))) if sent.tokens else sent for sent in batch]
 
     def _find(self, batch: Sequence[Sentence], encoding: Encoding, wanted: Wanted) -> list[list[_Found]]:
@@ -153,11 +174,13 @@ class Pipeline:
 
     def _propositions(
         self, batch: Sequence[Sentence], encoding: Encoding, found: list[list[_Found]]
-    ) -> list[list[Proposition]]:
+    ) -> Generator[int, None, list[list[Proposition]]]:
         flat = [(s, item) for s, items in enumerate(found) for item in items]
         out: list[list[Proposition]] = [[] for _ in batch]
-        limit = max(1, HEAD_TOKENS // int(encoding.lengths.max()))
+        width = int(encoding.lengths.max())
+        limit = max(1, HEAD_TOKENS // width)
         for k in range(0, len(flat), limit):
+            yield (len(flat) - k) * width
             part = flat[k : k + limit]
             sentence = np.array([s for s, _ in part], dtype=np.int64)
             pred = np.array([item.pred for _, item in part], dtype=np.int64)
@@ -207,6 +230,15 @@ class Pipeline:
         if self.frames is not None and prop.sense is not None:
             meaning = self.frames.meaning(prop.sense, arg.role)
         return replace(arg, prob=prob, meaning=meaning)
+
+
+def run_to_end(steps: Generator[object, None, list[Sentence]]) -> list[Sentence]:
+    """Run all steps without a break and return their result."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return list(end.value)
 
 
 def predicate_chances(classes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
