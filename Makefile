@@ -12,7 +12,7 @@ DEV := .venv-dev
 # A user's settings must not reach into our environments.
 unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
 
-.PHONY: demo test test-all check format bench scores docs clean
+.PHONY: demo test test-all check format bench scores docs site clean
 
 demo: $(BASE)/ready-$(KEY)
 	@PATH="$(CURDIR)/$(BASE)/bin:$$PATH" examples/demo.sh
@@ -48,8 +48,12 @@ scores: $(BASE)/ready-$(KEY)
 docs: $(DEV)/ready-$(KEY)
 	$(DEV)/bin/python docs/write_cli.py
 
+# The documentation as a site in build/site; broken links and unknown names are errors.
+site: $(DEV)/ready-$(KEY)
+	NO_MKDOCS_2_WARNING=1 $(DEV)/bin/python -m mkdocs build --quiet
+
 $(BASE)/ready-$(KEY): WHAT := .
-$(DEV)/ready-$(KEY): WHAT := .[train,serve,spacy,dev]
+$(DEV)/ready-$(KEY): WHAT := .[train,serve,spacy,docs,dev]
 $(BASE)/ready-$(KEY) $(DEV)/ready-$(KEY):
 	$(if $(PYTHON),,$(error spansrl needs Python 3.11 or newer; if it is not on the PATH, say make PYTHON=/path/to/python3))
 	@echo "Setting up $(@D), once."

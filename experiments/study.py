@@ -150,7 +150,9 @@ def run(steps: Sequence[Step], work: Path, jobs: int) -> int:
     try:
         while True:
             done = {step.name for step in steps if is_done(work, step)}
-            ready = [s for s in steps if s.name not in done and s.name not in running and done >= set(s.needs)]
+            ready = [
+                s for s in steps if s.name not in done and s.name not in running and done >= set(s.needs)
+            ]
             for step in ready[: 0 if failed else max(0, jobs - len(running))]:
                 print(f"{time.strftime('%H:%M:%S')} {step.name}", flush=True)
                 running[step.name] = step, start(step, work, environment)
@@ -213,7 +215,8 @@ def keep(study: Mapping[str, Any], work: Path, out: Path) -> None:
     for file in sorted((work / "predictions").glob("*.jsonl.gz")):
         target = out / "predictions" / f"{file.name.removesuffix('.jsonl.gz')}.props.xz"
         subprocess.run(
-            [sys.executable, "-m", "spansrl", "convert", str(file), str(target), "--to", "conll05-props"], check=True
+            [sys.executable, "-m", "spansrl", "convert", str(file), str(target), "--to", "conll05-props"],
+            check=True,
         )
 
 
