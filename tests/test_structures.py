@@ -76,17 +76,20 @@ def test_equal_values_are_one_member_of_a_set_whatever_else_they_carry():
     [
         ({"tokens": None}, "'tokens' must be a list of strings, found nothing"),
         ({"tokens": ["a", 1]}, "'tokens' must be a list of strings, found a list (['a', 1])"),
-        ({"pos": ["X"]}, "'pos' must have one entry a token, found 1 for 4 tokens"),
+        ({"pos": ["X"]}, "'pos' must have one entry per token, found 1 for 4 tokens"),
         ({"id": 7}, "'id' must be a string, found a number (7)"),
         ({"text": True}, "'text' must be a string, found a boolean (True)"),
-        ({"offsets": [[0, 1]]}, "'offsets' must be a list of 4 pairs, one a token, found a list ([[0, 1]])"),
+        (
+            {"offsets": [[0, 1]]},
+            "'offsets' must be a list of 4 pairs, one per token, found a list ([[0, 1]])",
+        ),
         (
             {"offsets": [[0, 4], [5, 11], [12, 14], [15, 18]]},
-            "'offsets[3]' is [15, 18], which is no range of 'text'",
+            "'offsets[3]' is [15, 18], which is not a range of 'text'",
         ),
         (
             {"offsets": [[4, 0], [5, 11], [12, 14], [15, 17]]},
-            "'offsets[0]' is [4, 0], which is no range of 'text'",
+            "'offsets[0]' is [4, 0], which is not a range of 'text'",
         ),
         ({"props": {}}, "'props' must be a list, found an object ({})"),
         ({"props": [[]]}, "'props[0]' must be an object, found a list ([])"),

@@ -1,10 +1,11 @@
-"""Parsed JSON checked field by field: the value comes back, or a DataError names the field."""
+"""Checks of parsed JSON, field by field: return the value, or raise a DataError that names the field."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from spansrl.errors import DataError
+from spansrl.errors import DataError, shortened
+from spansrl.errors import counted as counted
 
 Json = dict[str, Any]
 
@@ -22,12 +23,12 @@ def taken_probability(data: Json, key: str, where: str) -> float | None:
     value: Any = data.pop(key, None)
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if value is not None and not (is_number and 0 <= value <= 1):
-        raise DataError(f"'{where}' must be a number from 0 to 1, found {value!r}")
+        raise DataError(f"'{where}' must be a number from 0 to 1, found {shortened(repr(value))}")
     return value  # type: ignore[no-any-return]  # checked just now
 
 
 def taken_list(data: Json, key: str, where: str) -> list[Any]:
-    """Take a list out of an object, an empty one where there is none."""
+    """Take a list out of an object; a missing one is empty."""
     value = data.pop(key, [])
     if not isinstance(value, list):
         raise DataError(f"'{where}' must be a list, found {kind(value)}")
@@ -35,14 +36,14 @@ def taken_list(data: Json, key: str, where: str) -> list[Any]:
 
 
 def taken_aligned(data: Json, key: str, size: int) -> tuple[str, ...] | None:
-    """Take an optional list with one string a token out of an object."""
+    """Take an optional list with one string per token out of an object."""
     value = data.pop(key, None)
     if value is None:
         return None
     items = strings(value, key)
     if len(items) != size:
         raise DataError(
-            f"'{key}' must have one entry a token, found {len(items)} for {counted(size, 'token')}"
+            f"'{key}' must have one entry per token, found {len(items)} for {counted(size, 'token')}"
         )
     return items
 
@@ -55,14 +56,14 @@ def strings(value: Any, where: str) -> tuple[str, ...]:
 
 
 def integer(value: Any, where: str) -> int:
-    """A whole number; true and false are none."""
+    """An integer; true and false are not integers."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise DataError(f"'{where}' must be an integer, found {kind(value)}")
     return value
 
 
 def pair(value: Any, where: str) -> tuple[int, int]:
-    """Two whole numbers."""
+    """Two integers."""
     if not isinstance(value, list) or len(value) != 2:
         raise DataError(f"'{where}' must be a pair [start, end], found {kind(value)}")
     return integer(value[0], where), integer(value[1], where)
@@ -74,31 +75,26 @@ def ranges(value: Any, size: int, text: str | None) -> tuple[tuple[int, int], ..
         return None
     if not isinstance(value, list) or len(value) != size:
         raise DataError(
-            f"'offsets' must be a list of {counted(size, 'pair')}, one a token, found {kind(value)}"
+            f"'offsets' must be a list of {counted(size, 'pair')}, one per token, found {kind(value)}"
         )
     out = []
     for k, item in enumerate(value):
         start, end = pair(item, f"offsets[{k}]")
         if start < 0 or end < start or (text is not None and end > len(text)):
-            raise DataError(f"'offsets[{k}]' is [{start}, {end}], which is no range of 'text'")
+            raise DataError(f"'offsets[{k}]' is [{start}, {end}], which is not a range of 'text'")
         out.append((start, end))
     return tuple(out)
 
 
-def place(value: Any, where: str) -> int | None:
-    """An optional count of characters from 0."""
+def offset(value: Any, where: str) -> int | None:
+    """An optional character offset."""
     if value is not None and integer(value, where) < 0:
-        raise DataError(f"'{where}' is {value}; it counts characters from 0")
+        raise DataError(f"'{where}' is {value}, but offsets count from 0")
     return value  # type: ignore[no-any-return]  # checked just now
 
 
-def counted(number: int, noun: str) -> str:
-    """A number with its noun, for a message: 1 token, 2 tokens, 1,000 tokens."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
 def kind(value: Any) -> str:
-    """What a JSON value is, in words for an error message; short values are quoted."""
+    """Describe a JSON value for an error message; short values are quoted."""
     if value is None:
         return "nothing"
     names = {bool: "a boolean", str: "a string", list: "a list", dict: "an object"}

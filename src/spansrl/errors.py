@@ -1,34 +1,40 @@
-"""Every error that spansrl raises on purpose.
+"""Every error that spansrl raises on purpose, and the wording that their messages share.
 
-    SpansrlError                 anything a caller may want to catch
-    ├── DataError                a value is not what it must be (a span outside its sentence, an empty role)
-    │   └── FormatError          the same, in a file: knows path and line
-    ├── ConfigError              a setting that does not exist, or settings that do not fit together
+    SpansrlError                 base class of the errors below
+    ├── DataError                an invalid value (a span outside its sentence, an empty role)
+    │   └── FormatError          the same, in a file; has path and line
+    ├── ConfigError              an unknown setting, or settings that contradict each other
     ├── ModelError               a model directory that cannot be loaded
-    └── MissingExtraError        an optional dependency is not installed; says the install line
+    └── MissingExtraError        an optional dependency is not installed; names the command that installs it
 
-and the one warning, SpansrlWarning: the answer is there, but not quite what was asked for.
+SpansrlWarning is the only warning: there is a result, but perhaps not the expected one.
 
-A message says where, what was found, and what to do next, in one line.
+A message is one line: where, what was found, and what to do. Input that it repeats is shortened.
 """
 
 from __future__ import annotations
 
+_LONGEST_MESSAGE = 1500  # characters
+_LONGEST_QUOTE = 200
+
 
 class SpansrlError(Exception):
-    """Base of all errors raised on purpose; the command line prints its message and exits with 1."""
+    """Base of all errors raised on purpose; the command line prints the message and exits with code 1."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message, _LONGEST_MESSAGE))
 
 
 class SpansrlWarning(UserWarning):
-    """Something was done that the user may not expect; the command line shows it on standard error."""
+    """A result that the user may not expect; the command line prints it to standard error."""
 
 
 class DataError(SpansrlError):
-    """A value is not what it must be."""
+    """A value is invalid."""
 
 
 class FormatError(DataError):
-    """A file is not in the format it should be in; the message starts with ``path:line:``."""
+    """A file is not in the expected format; the message starts with ``path:line:``."""
 
     def __init__(self, message: str, *, path: str = "<input>", line: int | None = None) -> None:
         where = path if line is None else f"{path}:{line}"
@@ -49,5 +55,16 @@ class MissingExtraError(SpansrlError):
     """An optional dependency is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional part of spansrl; run: pip install 'spansrl[{extra}]'")
+        # Works for an installed wheel and for a clone alike: pip takes the extras of what is installed.
+        super().__init__(f"{what} needs the extra '{extra}'; install it with: pip install 'spansrl[{extra}]'")
         self.extra = extra
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: 1 token, 2 tokens, 1,000 tokens."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def shortened(text: str, most: int = _LONGEST_QUOTE) -> str:
+    """Return a text of at most about `most` characters, with an ellipsis for the middle of a longer one."""
+    return text if len(text) <= most else f"{text[: most * 2 // 3]} … {text[-most // 3 :]}"

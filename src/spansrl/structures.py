@@ -162,7 +162,7 @@ class Sentence:
             lemmas=checks.taken_aligned(rest, "lemmas", size),
             text=text,
             offsets=checks.ranges(rest.pop("offsets", None), size, text),
-            char_start=checks.place(rest.pop("char_start", None), "char_start"),
+            char_start=checks.offset(rest.pop("char_start", None), "char_start"),
             props=tuple(_proposition(prop, f"props[{k}]", size) for k, prop in enumerate(props)),
             extra=rest,
         )

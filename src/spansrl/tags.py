@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from spansrl.checks import counted
-from spansrl.errors import DataError
+from spansrl.errors import DataError, counted
 from spansrl.structures import Argument, Proposition, Span
 
 VERB = "V"

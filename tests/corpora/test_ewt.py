@@ -169,7 +169,7 @@ def test_a_damaged_download_is_named_by_its_address(ewt, server, pack, monkeypat
     with pytest.raises(DataError) as caught:
         build_ewt()
     assert str(caught.value).startswith(
-        f"{url}/propbank-release.tar.gz: not an archive, or damaged or cut short ("
+        f"{url}/propbank-release.tar.gz: not an archive, or damaged or truncated ("
     )
 
 
@@ -194,7 +194,7 @@ def test_documents_without_words_are_an_error(ewt, tmp_path):
         (
             "UD_English-EWT/not-to-release/sources/email/mail01.xml.conllu",
             b"1\tna\xefve\n",
-            ":1: byte 0xef at place 5",
+            ":1: not UTF-8: byte 0xef at byte 5",
         ),
     ],
 )

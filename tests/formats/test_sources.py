@@ -1,5 +1,6 @@
 import gzip
 import socket
+import zipfile
 
 import pytest
 
@@ -40,10 +41,39 @@ def test_an_archive_that_was_cut_short_is_refused(folder, tmp_path, pack, suffix
     archive = pack(folder, tmp_path / f"corpus.{suffix}")
     whole = archive.read_bytes()
     archive.write_bytes(whole[: int(len(whole) * keep)])
-    with pytest.raises(
-        DataError, match=r"^SRC: not an archive, or damaged or cut short \(.+\); get it again$"
-    ):
+    with pytest.raises(DataError, match=r"^SRC: not an archive, or damaged or truncated \(.+\)"):
         texts(archive)
+
+
+def write_zip(path, content, *, flag_bits=0, compression=0, size=None):
+    """Write an archive with one member, whose central directory claims what the arguments say."""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", content)
+    data = bytearray(path.read_bytes())
+    entry = data.index(b"PK\x01\x02")
+    for start, flag_offset in ((0, 6), (entry, 8)):
+        data[start + flag_offset] |= flag_bits
+        data[start + flag_offset + 2] = compression
+    if size is not None:
+        data[entry + 24 : entry + 28] = size.to_bytes(4, "little")
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("change", [{"flag_bits": 1}, {"compression": 99}])
+def test_encrypted_members_and_unknown_compressions_are_refused(change, tmp_path):
+    archive = write_zip(tmp_path / "a.zip", "text", **change)
+    with pytest.raises(DataError, match=r"^SRC: not an archive, or damaged"):
+        texts(archive)
+
+
+def test_a_member_that_is_too_large_is_refused_whatever_its_archive_claims(tmp_path):
+    for archive in (
+        write_zip(tmp_path / "honest.zip", "x" * 200),
+        write_zip(tmp_path / "lying.zip", "x" * 200, size=10),
+    ):
+        with pytest.raises(DataError, match=r"^SRC"):
+            dict(read_members(archive, "SRC", lambda name: True, largest=100))
 
 
 def test_a_file_that_is_no_archive_is_refused(tmp_path):
@@ -73,14 +103,11 @@ def test_lines_come_from_plain_and_compressed_bytes_with_any_line_end():
 def test_bytes_that_are_not_utf8_are_named_with_their_line():
     with pytest.raises(FormatError) as caught:
         list(lines_of(b"fine\nna\xefve\n", "f.conllu"))
-    assert (
-        str(caught.value)
-        == "f.conllu:2: byte 0xef at place 3 is not UTF-8; convert the file, e.g. with iconv"
-    )
+    assert str(caught.value).startswith("f.conllu:2: not UTF-8: byte 0xef at byte 3")
 
 
 def test_compressed_bytes_that_were_cut_short_are_refused():
-    with pytest.raises(FormatError, match=r"^f\.gz: the compressed data is damaged or cut short"):
+    with pytest.raises(FormatError, match=r"^f\.gz: the compressed data is damaged or truncated"):
         list(lines_of(gzip.compress(b"x" * 1000)[:-4], "f.gz"))
 
 
@@ -99,8 +126,7 @@ def test_a_download_that_the_server_does_not_have_is_named(server):
     with pytest.raises(DataError) as caught, fetched(f"{url}/none.tar.gz", "ud"):
         pass
     assert str(caught.value) == (
-        f"{url}/none.tar.gz: cannot be downloaded (File not found); "
-        "try again, or give your own copy with --ud"
+        f"{url}/none.tar.gz: cannot be downloaded (File not found); try again, or use a local copy with --ud"
     )
 
 

@@ -121,7 +121,7 @@ def test_an_interrupted_computation_leaves_no_file_and_the_next_one_starts_anew(
 def test_progress_counts_sentences_up_to_all(tmp_path):
     told = []
     many = [tokens for tokens in SENTENCES if tokens] * 100
-    cached_features(CountingSource(), many, tmp_path, lambda done, total: told.append((done, total)))
+    cached_features(CountingSource(), many, tmp_path, lambda step, done, total: told.append((done, total)))
     assert len(told) > 1
     assert told == sorted(told)
     assert told[-1] == (400, 400)

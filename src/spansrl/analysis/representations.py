@@ -72,9 +72,7 @@ class LoadedModel:
     def argument_vectors(self, sentences: Sequence[Sentence], progress: Progress) -> Iterator[Vectors]:
         """The span representations of all arguments in the sentences, in order: blocks (n, D)."""
         corpus = Corpus.of(sentences, self.experts[0].roles)
-        features = expert_features(
-            self.experts, corpus, self.cache, lambda done, total: progress("Token vectors", done, total)
-        )
+        features = expert_features(self.experts, corpus, self.cache, progress)
         props = [prop for sent in sentences for prop in sent.props]
         spans = np.array(
             [(p, arg.start, arg.end - 1) for p, prop in enumerate(props) for arg in prop.args], dtype=np.int64

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from spansrl.checks import counted
 from spansrl.cli.progress import progress_bar
-from spansrl.errors import DataError
+from spansrl.errors import DataError, counted
 from spansrl.language.frames import (
     HOW_TO_REGISTER,
     FrameIndex,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,11 +11,12 @@ from typing import TYPE_CHECKING
 import click
 
 from spansrl.cli.label_input import INPUTS, TEXT, TOKENS, Source, source_of
-from spansrl.cli.label_output import OUTPUTS, PRETTY, format_to_write, write_labelled
+from spansrl.cli.label_output import OUTPUTS, format_to_write, write_labelled
 from spansrl.cli.label_predicates import Predicates, complete_predicates, parse_predicates
+from spansrl.cli.progress import progress_bar
 from spansrl.cli.torch_extra import device_option
 from spansrl.errors import ConfigError
-from spansrl.formats.files import STANDARD_STREAM, OnRead
+from spansrl.formats.files import STANDARD_STREAM
 from spansrl.structures import PREDICATE_TYPES, Sentence
 
 if TYPE_CHECKING:
@@ -141,8 +141,9 @@ def command(
         device=device,
     )
     label = labelling(pipeline, chosen, finds=finds)
-    with _progress(sources, on_screen=out == STANDARD_STREAM and output_format == PRETTY) as on_read:
-        sentences: Iterator[Sentence] = (sent for source in sources for sent in source.sentences(on_read))
+    on_screen = out == STANDARD_STREAM and sys.stdout is not None and sys.stdout.isatty()
+    with progress_bar(hidden=on_screen) as progress:
+        sentences: Iterator[Sentence] = (sent for source in sources for sent in source.sentences(progress))
         if precomputed is not None:
             sentences = with_precomputed(pipeline, precomputed, sentences)
         losses = write_labelled(out, in_growing_groups(label, sentences), output_format, pipeline.frames)
@@ -198,26 +199,3 @@ def in_growing_groups(label: Label, sentences: Iterable[Sentence]) -> Iterator[S
     while group := list(islice(stream, size)):
         yield from label(group)
         size = min(2 * size, _LARGEST_GROUP)
-
-
-@contextmanager
-def _progress(sources: Sequence[Source], *, on_screen: bool) -> Iterator[OnRead]:
-    """A bar that shows how much of the files has been read, if they are files and somebody looks.
-
-    Answers that appear on the screen show that by themselves.
-    """
-    sizes = [source.size for source in sources if source.path is not None]
-    if on_screen or not sizes or None in sizes or sys.stderr is None or not sys.stderr.isatty():
-        yield lambda count: None
-        return
-    from spansrl.cli.progress import progress_bar
-
-    total, done = sum(size or 0 for size in sizes), 0
-    with progress_bar() as report:
-
-        def on_read(count: int) -> None:
-            nonlocal done
-            done += count
-            report("labelling", done, total)
-
-        yield on_read

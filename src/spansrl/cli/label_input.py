@@ -16,7 +16,8 @@ import click
 from spansrl.errors import FormatError
 from spansrl.formats import READABLE, read_lines, read_sentences
 from spansrl.formats.detect import format_of_name
-from spansrl.formats.files import STANDARD_STREAM, OnRead, read_text
+from spansrl.formats.files import STANDARD_STREAM, read_text
+from spansrl.progress import Progress
 from spansrl.structures import Sentence
 
 TEXT, TOKENS = "text", "tokens"
@@ -62,16 +63,16 @@ class Source(NamedTuple):
         """Whether it is a text without blanks, perhaps one of many that were meant to be one."""
         return self.path is None and len(self.text.split()) == 1
 
-    def sentences(self, on_read: OnRead) -> Iterator[Sentence]:
+    def sentences(self, progress: Progress) -> Iterator[Sentence]:
         """The sentences, read when they are asked for."""
         if self.format not in (TEXT, TOKENS):
-            return read_sentences(self.path or "", self.format, on_read=on_read)
+            return read_sentences(self.path or "", self.format, progress=progress)
         if self.format == TOKENS:
-            lines = self.text.splitlines() if self.path is None else _lines(self.path, on_read)
+            lines = self.text.splitlines() if self.path is None else _lines(self.path, progress)
             return (Sentence(tuple(line.split())) for line in lines if line.strip())
         if self.path is None:
             return text_sentences([self.text])
-        return text_sentences(_warned_of_json(read_text(self.path, on_read=on_read), self.path))
+        return text_sentences(_warned_of_json(read_text(self.path, progress=progress), self.path))
 
 
 def source_of(argument: str, format: str | None) -> Source:
@@ -131,5 +132,5 @@ def _warned_of_json(blocks: Iterator[str], path: str) -> Iterator[str]:
     yield from blocks
 
 
-def _lines(path: str, on_read: OnRead) -> Iterator[str]:
-    return (line.text for line in read_lines(path, on_read=on_read))
+def _lines(path: str, progress: Progress) -> Iterator[str]:
+    return (line.text for line in read_lines(path, progress=progress))

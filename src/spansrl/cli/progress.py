@@ -1,29 +1,36 @@
-"""A bar that shows how far something is."""
+"""A progress bar on standard error."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
-from rich.progress import Progress as ProgressBar
-
 from spansrl.progress import Progress, no_progress
+
+_PATIENCE = 1.0  # seconds before a bar appears: quick work needs none
 
 
 @contextmanager
-def progress_bar() -> Iterator[Progress]:
-    """A bar on standard error, if somebody is there to see it."""
-    if sys.stderr is None or not sys.stderr.isatty():
+def progress_bar(*, hidden: bool = False) -> Iterator[Progress]:
+    """Show the current step in a bar, if standard error is a terminal."""
+    if hidden or sys.stderr is None or not sys.stderr.isatty():
         yield no_progress
         return
-    with ProgressBar(console=Console(stderr=True, markup=False, emoji=False), transient=True) as bar:
-        tasks = {}
+    from rich.console import Console
+    from rich.progress import Progress as Bar
 
-        def report(what: str, done: int, total: int | None) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total)
-            bar.update(tasks[what], completed=done, total=total)
+    begun = time.monotonic()
+    with Bar(console=Console(stderr=True, markup=False, emoji=False), transient=True, disable=False) as bar:
+        task = bar.add_task("", total=None, visible=False)
+        current = ""
+
+        def report(step: str, done: int, total: int | None) -> None:
+            nonlocal current
+            if step != current:
+                current = step
+                bar.reset(task, description=step, visible=False)
+            bar.update(task, completed=done, total=total, visible=time.monotonic() - begun > _PATIENCE)
 
         yield report

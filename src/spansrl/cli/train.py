@@ -119,7 +119,7 @@ class FeatureProgress:
         self.every = every
         self.last = time.monotonic()
 
-    def __call__(self, done: int, total: int) -> None:
+    def __call__(self, step: str, done: int, total: int | None) -> None:
         """Tell how far it is, if it is the time to."""
         if done == total or time.monotonic() - self.last >= self.every:
             say(f"features: {done} of {total} sentences")

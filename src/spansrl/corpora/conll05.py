@@ -16,17 +16,16 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from spansrl.checks import counted
 from spansrl.corpora.audit import DOCUMENT_KEY, Audit
 from spansrl.corpora.corpus import Corpus
 from spansrl.corpora.ptb import read_terminals
-from spansrl.errors import DataError, FormatError
+from spansrl.errors import DataError, FormatError, counted
 from spansrl.formats.conll import Block, read_conll, split_blocks
 from spansrl.formats.detect import conll05_form
 from spansrl.formats.files import Line
 from spansrl.formats.layouts import FRAME, LAYOUTS, NE, PARSE, POS
 from spansrl.formats.sources import (
-    decompressed,
+    decompressed_bytes,
     fingerprint,
     lines_of,
     member_path,
@@ -69,7 +68,7 @@ _BROWN_TREES = re.compile(r"(?:^|/)(ck0[1-3])\.(?:mrg|parse)(?:\.gz)?$", re.IGNO
 
 
 class Content(NamedTuple):
-    """A file's bytes, decompressed, and its path for messages."""
+    """A file's bytes, decompressed_bytes, and its path for messages."""
 
     path: str
     data: bytes
@@ -143,7 +142,7 @@ def _collect_columns(source: Path, files: _Files) -> None:
 
 def _content(source: Path, name: str, data: bytes) -> Content:
     path = member_path(source, name)
-    return Content(path, decompressed(data, path))
+    return Content(path, decompressed_bytes(data, path))
 
 
 def _is_column_file(name: str) -> bool:

@@ -18,7 +18,7 @@ from spansrl.formats.conll import read_conll
 from spansrl.formats.files import read_lines
 from spansrl.formats.layouts import LAYOUTS
 from spansrl.formats.sources import (
-    decompressed,
+    decompressed_bytes,
     lines_of,
     member_names,
     member_path,
@@ -133,7 +133,7 @@ def _sentences(
     members = read_members(source, str(source), split_of.__contains__)
     for done, (name, content) in enumerate(members, 1):
         path = member_path(source, name)
-        content = decompressed(content, path)
+        content = decompressed_bytes(content, path)
         digest.update(f"{_document(name)}\0{hashlib.sha256(content).hexdigest()}\n".encode())
         for sent in read_conll(lines_of(content, path), LAYOUTS["conll12"], path):
             yield split_of[name], sent

@@ -67,10 +67,10 @@ def build_ewt(
 ) -> Corpus:
     """The corpus from two sources, each a directory, an archive or a URL; None means the pinned commit."""
     with fetched(propbank or PROPBANK.url, "propbank", progress) as path:
-        skeletons = _read(path, propbank or PROPBANK.url, (_SKELETON, _LIST))
+        skeletons = _read(path, propbank or PROPBANK.url, (_SKELETON, _LIST), progress)
     _check_propbank(skeletons)
     with fetched(ud or UD.url, "ud", progress) as path:
-        words = _read(path, ud or UD.url, (_WORDS,))
+        words = _read(path, ud or UD.url, (_WORDS,), progress)
     _check_words(words, skeletons)
     audit = Audit("ewt", SPLITS)
     audit.sources["propbank"] = _provenance(skeletons, PROPBANK, must_match=propbank is None)
@@ -78,10 +78,10 @@ def build_ewt(
     return Corpus(_sentences(skeletons, words, audit, progress), audit)
 
 
-def _read(path: Path, root: str, patterns: tuple[re.Pattern[str], ...]) -> Source:
+def _read(path: Path, root: str, patterns: tuple[re.Pattern[str], ...], progress: Progress) -> Source:
     source = Source(root, {}, {})
     for place, content in read_members(
-        path, root, lambda name: any(pattern.search(name) for pattern in patterns)
+        path, root, lambda name: any(pattern.search(name) for pattern in patterns), progress=progress
     ):
         name = next(match[1] for pattern in patterns if (match := pattern.search(place)))
         source.files[name] = content

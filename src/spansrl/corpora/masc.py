@@ -96,9 +96,9 @@ def build_masc(
     """
     documents = read_split(split)
     with fetched(propbank, "propbank", progress) as path:
-        skeletons = _read(path, propbank, _SKELETON, "data/oanc/masc/MODE/NN/NAME.gold_skel")
+        skeletons = _read(path, propbank, _SKELETON, "data/oanc/masc/MODE/NN/NAME.gold_skel", progress)
     with fetched(tagged, "tagged", progress) as path:
-        words = _read(path, tagged, _TAGGED, "masc_tagged/MODE/NAME.txt")
+        words = _read(path, tagged, _TAGGED, "masc_tagged/MODE/NAME.txt", progress)
     for source in (skeletons, words):
         _check_documents(documents, split, source)
     audit = Audit("masc", SPLITS)
@@ -138,9 +138,10 @@ def read_tagged_line(line: str) -> list[TaggedWord]:
     return [TaggedWord(form, tag) if form else TaggedWord(tag, "NN") for form, _, tag in cells]
 
 
-def _read(path: Path, root: str, pattern: re.Pattern[str], expected: str) -> Source:
+def _read(path: Path, root: str, pattern: re.Pattern[str], expected: str, progress: Progress) -> Source:
     source = Source(root, {}, {})
-    for name, content in read_members(path, root, lambda name: pattern.search(name) is not None):
+    members = read_members(path, root, lambda name: pattern.search(name) is not None, progress=progress)
+    for name, content in members:
         mode, document = pattern.findall(name)[0]
         source.files[mode, document] = content
         source.paths[mode, document] = name

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from spansrl.checks import counted
-from spansrl.errors import DataError
+from spansrl.errors import DataError, counted
 from spansrl.evaluation.frames import Arg, Frames, frames_of
 from spansrl.structures import Sentence
 from spansrl.tags import VERB

@@ -15,10 +15,11 @@ from spansrl.errors import DataError, FormatError
 from spansrl.formats.conll import read_conll
 from spansrl.formats.conll_writing import conll_lines
 from spansrl.formats.detect import conll05_form, format_of_content, format_of_name
-from spansrl.formats.files import STANDARD_STREAM, Line, OnRead, open_output, read_lines, shown_path
+from spansrl.formats.files import STANDARD_STREAM, Line, open_output, read_lines, shown_path
 from spansrl.formats.jsonl import jsonl_lines, read_jsonl, sentence_schema
 from spansrl.formats.layouts import CONLL05_FORMS, FORM_KEY, LAYOUTS, Layout
 from spansrl.formats.losses import Losses
+from spansrl.progress import Progress, no_progress
 from spansrl.structures import Sentence
 
 __all__ = [
@@ -38,23 +39,22 @@ WRITABLE = tuple(name for name in READABLE if name != "skel")
 
 
 def read_sentences(
-    path: str | Path, format: str | None = None, *, on_read: OnRead | None = None
+    path: str | Path, format: str | None = None, *, progress: Progress = no_progress
 ) -> Iterator[Sentence]:
     """The sentences of a file, one by one; without `format` it is guessed from the name, then the content.
 
-    ``-`` is standard input; .gz and .xz are decompressed. Raises FormatError with file and line. `on_read` is
-    told how many bytes were read, whenever there are some more.
+    ``-`` is standard input; .gz and .xz are decompressed. Raises FormatError with file and line.
     """
     check_readable(format)
-    return _read(path, format, on_read)
+    return _read(path, format, progress)
 
 
 def open_lines(
-    path: str | Path, format: str | None = None, *, on_read: OnRead | None = None
+    path: str | Path, format: str | None = None, *, progress: Progress = no_progress
 ) -> tuple[str | None, Iterator[Line]]:
     """The lines of a file and their format (`conll05` resolved to its form); None for an empty file."""
     check_readable(format)
-    rest = read_lines(path, on_read=on_read)
+    rest = read_lines(path, progress=progress)
     head = _first_sentence(rest)
     if not head:
         return None, iter(())
@@ -92,8 +92,8 @@ def write_sentences(
     return losses
 
 
-def _read(path: str | Path, format: str | None, on_read: OnRead | None) -> Iterator[Sentence]:
-    found, lines = open_lines(path, format, on_read=on_read)
+def _read(path: str | Path, format: str | None, progress: Progress) -> Iterator[Sentence]:
+    found, lines = open_lines(path, format, progress=progress)
     if found is not None:
         where = shown_path(path)
         yield from read_jsonl(lines, where) if found == "jsonl" else read_conll(lines, LAYOUTS[found], where)

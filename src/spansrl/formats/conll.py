@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, NoReturn
 
-from spansrl.checks import counted
-from spansrl.errors import FormatError
+from spansrl.errors import FormatError, counted
 from spansrl.formats.files import Line
 from spansrl.formats.layouts import FORM_KEY, NOTHING, UNNAMED, Column, Kind, Layout
 from spansrl.structures import Proposition, Sentence, Span

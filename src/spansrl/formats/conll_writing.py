@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
-from spansrl.checks import counted
-from spansrl.errors import DataError, FormatError
+from spansrl.errors import DataError, FormatError, counted
 from spansrl.formats.conll import Ids, says_anything, unless_empty
 from spansrl.formats.layouts import CONLL05_FORMS, FORM_KEY, NOTHING, UNNAMED, Column, Kind, Layout
 from spansrl.formats.losses import Losses

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from spansrl.checks import counted
+from spansrl.errors import counted
 
 
 @dataclass(slots=True)

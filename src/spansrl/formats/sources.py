@@ -1,43 +1,37 @@
-"""Where raw corpora come from: a directory, a tar or zip archive, or a download; all look like named bytes.
+"""Raw corpora as named bytes, from a directory, a tar or zip archive, or a download.
 
 Archives are read in one pass and never unpacked to disk.
 """
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import hashlib
 import http.client
 import io
-import lzma
 import os
 import tarfile
 import tempfile
 import urllib.error
 import urllib.request
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
 from spansrl.errors import DataError, FormatError
 from spansrl.formats.files import Line, decoded_lines
+from spansrl.formats.storage import DAMAGED, decompressed
 from spansrl.progress import Progress, no_progress
 
-# A file's name, its size, and how it is read, which must happen before the next is asked for.
-Member = tuple[str, int, Callable[[], bytes]]
+# A file's name, its size, and a function that reads up to a number of bytes of it (-1: all), which must be
+# called before the next member is requested.
+Member = tuple[str, int, Callable[[int], bytes]]
 
-_DAMAGED = (EOFError, tarfile.TarError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile)
-_OPENERS: dict[bytes, Callable[[IO[bytes]], object]] = {
-    b"\xfd7zXZ\x00": lzma.open,
-    b"\x1f\x8b": lambda stream: gzip.GzipFile(fileobj=stream),
-    b"BZh": bz2.open,
-}
+# zipfile raises RuntimeError for encrypted members and NotImplementedError for unknown compressions.
+_DAMAGED = (*DAMAGED, tarfile.TarError, zipfile.BadZipFile, RuntimeError, NotImplementedError)
 _CHUNK = 1 << 18
 _TIMEOUT_SECONDS = 60
 
@@ -52,7 +46,7 @@ class Pin:
 
 
 def pinned_commit(pin: Pin, digest: str, shown: str, *, must_match: bool) -> str | None:
-    """The pin's commit if the files with this digest are its files; if they must be, all else is an error."""
+    """Return the pin's commit if the digest is that of its files; else None, or raise if it must match."""
     if digest == pin.sha256:
         return pin.commit
     if must_match:
@@ -64,7 +58,6 @@ def pinned_commit(pin: Pin, digest: str, shown: str, *, must_match: bool) -> str
 
 
 def is_url(source: str) -> bool:
-    """Whether a source is to be downloaded."""
     return source.startswith(("http://", "https://"))
 
 
@@ -75,32 +68,28 @@ def read_members(
     *,
     alone: bool = False,
     largest: int | None = None,
+    progress: Progress = no_progress,
 ) -> Iterator[tuple[str, bytes]]:
-    """Name (with ``/``) and content of every file below a directory or in an archive that `wanted` accepts.
+    """Yield name (with ``/``) and content of every file in a directory or an archive that `wanted` accepts.
 
-    `shown` is what messages call the source: a temporary file's name would tell nobody anything. With `alone`
+    `shown` is the name of the source in messages, since a temporary file's name would not help. With `alone`
     a file whose own name is wanted is its only member. A member of more than `largest` bytes is an error,
-    raised before it is read.
+    whatever size the archive claims.
     """
     if not source.exists():
         raise DataError(f"{shown}: no such file or directory")
+    total = source.stat().st_size if source.is_file() else None
     try:
-        if source.is_dir():
-            members = _directory_members(source, wanted)
-        elif alone and wanted(source.name):
-            members = iter([(source.name, source.stat().st_size, source.read_bytes)])
-        elif zipfile.is_zipfile(source):
-            members = _zip_members(source, wanted)
-        else:
-            members = _tar_members(source, wanted)
+        members = _members(source, wanted, alone, lambda done: progress(f"reading {shown}", done, total))
         for name, size, read in members:
-            if largest is not None and size > largest:
-                raise DataError(f"{shown}/{name}: has {size:,} bytes, more than the {largest:,} expected")
-            yield name, read()
+            content = b"" if largest is not None and size > largest else read(largest + 1 if largest else -1)
+            if largest is not None and max(size, len(content)) > largest:
+                raise DataError(f"{shown}/{name}: larger than the {largest:,} bytes expected")
+            yield name, content
     except _DAMAGED as error:
         reason = str(error) or type(error).__name__
         raise DataError(
-            f"{shown}: not an archive, or damaged or cut short ({reason}); get it again"
+            f"{shown}: not an archive, or damaged or truncated ({reason}); download it again"
         ) from error
     except OSError as error:
         raise DataError(
@@ -108,13 +97,24 @@ def read_members(
         ) from error
 
 
+def _members(
+    source: Path, wanted: Callable[[str], bool], alone: bool, report: Callable[[int], None]
+) -> Iterator[Member]:
+    if source.is_dir():
+        return _directory_members(source, wanted)
+    if alone and wanted(source.name):
+        return iter([(source.name, source.stat().st_size, partial(_read_file, source))])
+    if zipfile.is_zipfile(source):
+        return _zip_members(source, wanted)
+    return _tar_members(source, wanted, report)
+
+
 def member_path(source: Path, name: str) -> str:
-    """Where a member is, for a message."""
     return str(source) if source.is_file() and source.name == name else f"{source}/{name}"
 
 
 def member_names(source: Path, shown: str) -> list[str]:
-    """The names that `read_members` would offer, without reading their content."""
+    """Return the names that `read_members` would offer, without reading the files."""
     names: list[str] = []
 
     def note(name: str) -> bool:
@@ -127,7 +127,7 @@ def member_names(source: Path, shown: str) -> list[str]:
 
 
 def fingerprint(members: Mapping[str, bytes]) -> str:
-    """One SHA-256 for a set of named files, the same whatever they were packed in."""
+    """Return one SHA-256 for a set of named files, independent of how they were packed."""
     digest = hashlib.sha256()
     for name in sorted(members):
         digest.update(f"{name}\0{hashlib.sha256(members[name]).hexdigest()}\n".encode())
@@ -135,30 +135,26 @@ def fingerprint(members: Mapping[str, bytes]) -> str:
 
 
 def lines_of(content: bytes, path: str) -> Iterator[Line]:
-    """The lines of a UTF-8 file that was read as bytes, compressed or not; a byte-order mark is accepted."""
-    return decoded_lines(io.BytesIO(decompressed(content, path)), path)
+    """Yield the lines of a UTF-8 file that was read as bytes, compressed or not."""
+    return decoded_lines(io.BytesIO(decompressed_bytes(content, path)), path)
 
 
-def decompressed(content: bytes, path: str) -> bytes:
-    """The bytes of a file as they were before somebody compressed it."""
-    opener = _opener(content)
-    if opener is None:
-        return content
+def decompressed_bytes(content: bytes, path: str) -> bytes:
+    """Return the bytes of a file before compression."""
     try:
-        return cast(IO[bytes], opener(io.BytesIO(content))).read()
-    except _DAMAGED as error:
-        raise FormatError(
-            f"the compressed data is damaged or cut short ({error}); get it again", path=path
-        ) from error
+        return decompressed(io.BufferedReader(io.BytesIO(content))).read()
+    except DAMAGED as error:
+        message = f"the compressed data is damaged or truncated ({error}); download it again"
+        raise FormatError(message, path=path) from error
 
 
 @contextmanager
 def fetched(
     source: str, what: str, progress: Progress = no_progress, *, instead: str | None = None
 ) -> Iterator[Path]:
-    """The source as a path; one that is a URL is downloaded to a file that is gone afterwards.
+    """Yield the source as a path; a URL is downloaded to a temporary file.
 
-    `instead` is how a user gives their own copy, for a message: the option --WHAT unless it is said.
+    `instead` says how to name a local copy, for the error message; by default with the option --WHAT.
     """
     if not is_url(source):
         yield Path(source)
@@ -173,7 +169,7 @@ def fetched(
                 error.close()
             raise DataError(
                 f"{source}: cannot be downloaded ({reason}); "
-                f"try again, or give your own copy with {instead or f'--{what}'}"
+                f"try again, or use a local copy with {instead or f'--{what}'}"
             ) from error
         yield path
 
@@ -199,24 +195,31 @@ def _directory_members(root: Path, wanted: Callable[[str], bool]) -> Iterator[Me
             path = Path(folder, name)
             relative = path.relative_to(root).as_posix()
             if wanted(relative):
-                yield relative, path.stat().st_size, path.read_bytes
+                yield relative, path.stat().st_size, partial(_read_file, path)
 
 
 def _raise(error: OSError) -> None:
     raise error
 
 
-def _tar_members(archive: Path, wanted: Callable[[str], bool]) -> Iterator[Member]:
+def _read_file(path: Path, most: int) -> bytes:
+    with path.open("rb") as file:
+        return file.read(most)
+
+
+def _tar_members(
+    archive: Path, wanted: Callable[[str], bool], report: Callable[[int], None]
+) -> Iterator[Member]:
     with archive.open("rb") as raw:
-        opener = _opener(raw.peek(8)[:8])
-        stream = raw if opener is None else cast(IO[bytes], opener(raw))
+        stream: IO[bytes] = decompressed(raw)
         with tarfile.open(fileobj=stream, mode="r|") as tar:
             for member in tar:
+                report(raw.tell())
                 if member.isfile() and wanted(member.name):
                     content = tar.extractfile(member)
                     if content is not None:
                         yield member.name, member.size, content.read
-        while stream.read(_CHUNK):  # to the end, where checksums and cut-short files show
+        while stream.read(_CHUNK):  # to the end, where checksums and truncation show
             pass
 
 
@@ -224,8 +227,9 @@ def _zip_members(archive: Path, wanted: Callable[[str], bool]) -> Iterator[Membe
     with zipfile.ZipFile(archive) as opened:
         for name in sorted(opened.namelist()):
             if not name.endswith("/") and wanted(name):
-                yield name, opened.getinfo(name).file_size, partial(opened.read, name)
+                yield name, opened.getinfo(name).file_size, partial(_read_zipped, opened, name)
 
 
-def _opener(head: bytes) -> Callable[[IO[bytes]], object] | None:
-    return next((opener for magic, opener in _OPENERS.items() if head.startswith(magic)), None)
+def _read_zipped(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+    with archive.open(name) as member:
+        return member.read(most)

@@ -7,15 +7,14 @@ the embedder needs besides. `manifest.json`, where there is one, has the SHA-256
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from spansrl.errors import ConfigError, ModelError, SpansrlError
+from spansrl.formats import storage
 from spansrl.inference.config import Config, config_from_dict
 
 FORMAT = 1  # of a model directory; raised when older code could not read it
@@ -27,18 +26,10 @@ WORDS = "words.json"  # in the embedder's directory
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Replace a file in one go; on a full disk the old file stays as it is."""
-    partial = path.with_name(f".{path.name}.tmp")  # one name: the next save takes away what a crash left
     try:
-        with partial.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
+        storage.write_bytes(path, content)
     except OSError as error:
         raise not_saved(path, error) from error
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
 
 
 def not_saved(path: Path, error: OSError) -> SpansrlError:

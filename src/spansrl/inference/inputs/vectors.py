@@ -16,23 +16,21 @@ without one gets a row `UNKNOWN`, the mean of all its rows.
 
 from __future__ import annotations
 
-import gzip
-import lzma
 import re
-import zlib
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spansrl.checks import counted
 from spansrl.errors import DataError, FormatError
+from spansrl.formats.storage import DAMAGED, decompressed
 
 UNKNOWN_WORDS = ("UNKNOWN", "<unk>", "unk")
 """Names under which files keep the row for unknown words, the preferred one first."""
@@ -131,19 +129,13 @@ class _Row(NamedTuple):
     numbers: bytes
 
 
-def _open(path: Path) -> IO[bytes]:
-    if path.suffix == ".gz":
-        return cast(IO[bytes], gzip.open(path, "rb"))
-    return lzma.open(path, "rb") if path.suffix == ".xz" else path.open("rb")
-
-
 def _lines(path: Path) -> Generator[bytes, None, None]:
     """The file's lines without their ends, tabs as blanks; text vectors are split at blanks only."""
     try:
-        with _open(path) as file:
+        with path.open("rb") as raw, decompressed(raw) as file:
             for line in file:
                 yield line.replace(b"\t", b" ").rstrip(b" \r\n")
-    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+    except DAMAGED as error:
         message = f"the compressed file is damaged ({error}); fetch it again"
         raise FormatError(message, path=str(path)) from error
     except OSError as error:

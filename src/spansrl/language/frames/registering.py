@@ -88,7 +88,12 @@ def read_frame_files(source: str | None, instead: str, *, progress: Progress = n
 def _files(shown: str, instead: str, progress: Progress) -> dict[str, bytes]:
     with fetched(shown, "frames", progress, instead=instead) as path:
         members = read_members(
-            path, shown, lambda name: name.endswith(".xml"), alone=True, largest=_LARGEST_FILE
+            path,
+            shown,
+            lambda name: name.endswith(".xml"),
+            alone=True,
+            largest=_LARGEST_FILE,
+            progress=progress,
         )
         files = dict(members)
     places = {match[1]: name for name in files if (match := _IN_FRAMES.search(name))}

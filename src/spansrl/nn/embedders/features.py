@@ -7,7 +7,6 @@ name is made of the encoder's and the corpus's hash: runs share it, and a change
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -16,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from spansrl.arrays import Ragged, offsets_of
+from spansrl.formats.storage import replacing
+from spansrl.progress import Progress as Progress
 
 Tokens = Sequence[str]
-Progress = Callable[[int, int], None]  # (sentences done, sentences in all)
 
 
 class FeatureSource(Protocol):
@@ -69,8 +69,7 @@ def cached_rows(
     offsets = offsets_of(lengths)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-        try:
+        with replacing(path) as (partial,):
             out = np.lib.format.open_memmap(
                 partial, mode="w+", dtype=np.float16, shape=(int(offsets[-1]), *item_shape)
             )
@@ -80,11 +79,8 @@ def cached_rows(
                     out[offsets[row] : offsets[row + 1]] = features
                 done += len(rows)
                 if progress is not None:
-                    progress(done, len(lengths))
+                    progress("computing features", done, len(lengths))
             out.flush()
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
     return Ragged(np.load(path, mmap_mode="r", allow_pickle=False), offsets)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -15,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spansrl.errors import FormatError
+from spansrl.formats.storage import replacing
 from spansrl.nn.embedders.elmo import Elmo, batch_char_ids
 from spansrl.nn.embedders.elmo_files import open_hdf5
 
@@ -103,17 +102,11 @@ def write_precomputed(
 ) -> None:
     """Write all layers of the tokenised sentences to a file that `read_precomputed` takes."""
     device = next(elmo.buffers()).device
-    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with open_hdf5(partial, "w") as file:
-            for first, batch in _batches(sentences, batch_size):
-                layers = elmo(*(part.to(device) for part in batch_char_ids(batch))).cpu().numpy()
-                for row, tokens in enumerate(batch):
-                    file.create_dataset(str(first + row), data=layers[:, row, : len(tokens)])
-        os.replace(partial, path)
-    finally:
-        with suppress(FileNotFoundError):
-            partial.unlink()
+    with replacing(path) as (partial,), open_hdf5(partial, "w") as file:
+        for first, batch in _batches(sentences, batch_size):
+            layers = elmo(*(part.to(device) for part in batch_char_ids(batch))).cpu().numpy()
+            for row, tokens in enumerate(batch):
+                file.create_dataset(str(first + row), data=layers[:, row, : len(tokens)])
 
 
 def _batches(sentences: Iterable[Sequence[str]], size: int) -> Iterator[tuple[int, list[Sequence[str]]]]:
