@@ -42,11 +42,11 @@ SCRIPTS = {
 }
 GLUE = [*" \t\n\r\f\v\x85\u00a0\u2003\u2028\u2029\u200b\u200d\ufeff\ufe0f", "\n\n", "\r\n", ". ", ", "]
 WORDS = [
-    *(word.replace("|", "") for word in CONTRACTIONS),
-    *(f"{word}." for word in ABBREVIATIONS),
-    *EMOTICONS,
-    *(f"a.{ending}" for ending in FILE_ENDINGS),
-    *(f"7{unit}" for unit in UNITS),
+    *(word.replace("|", "") for word in sorted(CONTRACTIONS)),
+    *(f"{word}." for word in sorted(ABBREVIATIONS)),
+    *sorted(EMOTICONS),
+    *(f"a.{ending}" for ending in sorted(FILE_ENDINGS)),
+    *(f"7{unit}" for unit in sorted(UNITS)),
     *("http://a.example/(b)?c=d.", "www.", "ann.lee+x@b.example", "@ann", "#cats", "U.S.", "J. R.", "No. 5"),
     *(
         "10-year-old",

@@ -1,14 +1,15 @@
-"""Small sentences, settings and networks, made by hand."""
+"""Small sentences, settings and networks, made by hand; imports torch only to build a network."""
 
 from __future__ import annotations
 
-import torch
+from typing import TYPE_CHECKING
 
 from spansrl.inference.config import Config, config_from_dict
 from spansrl.language.vocabulary import role_inventory
-from spansrl.nn.embedders.embed import build_embedder
-from spansrl.nn.network import Network
 from spansrl.structures import Argument, Proposition, Sentence, Span
+
+if TYPE_CHECKING:
+    from spansrl.nn.network import Network
 
 
 def make_prop(pred: int, *args: tuple[str, int, int], **more) -> Proposition:
@@ -19,6 +20,12 @@ def make_prop(pred: int, *args: tuple[str, int, int], **more) -> Proposition:
 def make_sentence(text: str, *props: tuple) -> Sentence:
     """A sentence of blank-separated tokens; a proposition is (pred, (role, start, end), …)."""
     return Sentence(tuple(text.split()), tuple(make_prop(*prop) for prop in props))
+
+
+def tagged(text: str, *props) -> Sentence:
+    """A sentence of word/TAG/lemma; propositions by make_prop."""
+    words, tags, lemmas = zip(*(item.split("/") for item in text.split()), strict=True)
+    return Sentence(words, props, pos=tags, lemmas=lemmas)
 
 
 SENTENCES = (
@@ -74,6 +81,11 @@ def make_config(**sections: dict) -> Config:
 
 def make_network(sentences=SENTENCES, *, seed: int = 1, **sections: dict) -> Network:
     """A network for the sentences, in eval mode."""
+    import torch
+
+    from spansrl.nn.embedders.embed import build_embedder
+    from spansrl.nn.network import Network
+
     torch.manual_seed(seed)
     config = make_config(**sections)
     embedder = build_embedder(config.embedder, [sent.tokens for sent in sentences])

@@ -19,3 +19,8 @@ def seconds(call: Callable[[], object], times: int = 3) -> float:
         return time.thread_time() - begin
 
     return min(once() for _ in range(times))
+
+
+def is_within(limit: float, call: Callable[[], object], times: int = 3) -> bool:
+    """Whether a call takes less of the processor than `limit` seconds; a slow one gets more tries."""
+    return any(seconds(call, times=1) < limit for _ in range(times))

@@ -6,21 +6,13 @@ from pathlib import Path
 
 import torch
 
-from builders import make_config, make_prop
+from builders import make_config, make_prop, tagged
 from spansrl.inference.lexicon import learn_lexicon
 from spansrl.language.vocabulary import role_inventory
 from spansrl.nn.batch import Batch, Corpus
 from spansrl.nn.embedders.embed import build_embedder
 from spansrl.nn.network import Network
-from spansrl.structures import Sentence
 from spansrl.training.checkpoint import save_description, save_lexicon, save_weights
-
-
-def tagged(text: str, *props) -> Sentence:
-    """A sentence of word/TAG/lemma; propositions by make_prop."""
-    words, tags, lemmas = zip(*(item.split("/") for item in text.split()), strict=True)
-    return Sentence(words, props, pos=tags, lemmas=lemmas)
-
 
 TOYS = (
     tagged(

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from builders import make_prop
+from builders import make_prop, tagged
 from spansrl import load
 from spansrl.formats import write_sentences
 from tiny_bert import make_bert
-from toy_text_model import TOYS, tagged
+from toy_text_model import TOYS
 
 SCRIPT = Path(__file__).parents[2] / "experiments" / "text_model.sh"
 

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from builders import make_prop
+from builders import make_prop, tagged
 from spansrl.formats import write_sentences
 from spansrl.structures import Sentence
-from toy_text_model import tagged
 
 SCRIPT = Path(__file__).resolve().parents[2] / "experiments" / "sense_scores.py"
 FRAMES = """<frameset><predicate lemma="x">

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from spansrl.errors import ConfigError
 from spansrl.language.tokenizer import TextSentence, iter_sentences, split, tokenize
-from timing import seconds
+from timing import is_within, seconds
 
 ROOT = Path(__file__).resolve().parents[2]
 UD = ROOT.parent / "shared" / "data" / "ud-english-ewt.tar.xz"
@@ -89,6 +89,29 @@ CUTS = {
 
 @pytest.mark.parametrize(("text", "expected"), CUTS.values(), ids=CUTS.keys())
 def test_text_is_cut_as_the_treebank_does(text, expected):
+    assert tokens(text) == expected
+
+
+# Python before 3.11.5 kept what a possessively repeated group had consumed in a round that failed.
+FAILING_ROUNDS = {
+    "He paid $5.50, or 20% of it.": "He|paid|$|5.50|,|or|20|%|of|it|.",
+    "1,000.50.": "1,000.50|.",
+    "at 10:30: go": "at|10:30|:|go",
+    "It took 3.": "It|took|3|.",
+    "the dogs' bowls": "the|dogs|'|bowls",
+    "Ann's' 80's'": "Ann|'s|'|80's|'",
+    "_so_ a_b_ c__ d": "_|so|_|a_b|_|c|__|d",
+    "a_-": "a|_|-",
+    "He is No. 5. No.": "He|is|No.|5|.|No|.",
+    "alt.a.b. sci.": "alt.a.b|.|sci|.",
+    "👩\u200d x": "👩|\u200d|x",
+    "a.b. U.S.A": "a.b.|U.S.A",
+    "--- '' ==": "---|''|==",
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), FAILING_ROUNDS.items(), ids=FAILING_ROUNDS.keys())
+def test_every_interpreter_finds_the_same_tokens(text, expected):
     assert tokens(text) == expected
 
 
@@ -182,7 +205,7 @@ def test_sentences_stream():
     """The first sentence is there before the rest of a long text was looked at."""
     text = "One came. Two left.\n\n" * 100_000
     assert next(iter_sentences(text)) == TextSentence(0, 9, ((0, 3), (4, 8), (8, 9)))
-    assert seconds(lambda: next(iter_sentences(text))) < 0.1
+    assert is_within(0.1, lambda: next(iter_sentences(text)))
 
 
 MARKS = "aAb1.,!?'’\"()-/@#&$%*_:;<=[]\\`~ \t\n\r\f\0\x1c\x85\u00a0\u0301\u200b\u200d\u2028\u2029\ufeff\ufe0f"
@@ -292,7 +315,7 @@ HOSTILE = [
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_ten_kilobytes_of_anything_take_well_under_a_second(unit):
     text = unit * (10_000 // len(unit))
-    assert seconds(lambda: split(text)) < 0.7
+    assert is_within(0.7, lambda: split(text))
 
 
 @pytest.mark.slow
@@ -302,8 +325,8 @@ def test_time_grows_with_the_length_of_the_text_and_no_faster(unit):
         for _ in iter_sentences(unit * (size // len(unit))):
             pass
 
-    short, long = (seconds(lambda size=size: read(size)) for size in (40_000, 160_000))
-    assert long < 10 * max(short, 0.01)
+    short = seconds(lambda: read(15_000))
+    assert is_within(10 * max(short, 0.01), lambda: read(60_000))
 
 
 @pytest.mark.slow

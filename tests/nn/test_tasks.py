@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from builders import SENTENCES, make_prop
+from builders import SENTENCES, make_prop, tagged
 from spansrl.inference.lexicon import learn_lexicon
 from spansrl.inference.pipeline import Pipeline
 from spansrl.language.lemmas import predicate_type
@@ -16,7 +16,7 @@ from spansrl.nn.network import TorchScorer
 from spansrl.nn.tasks import IGNORED, TaskGold, TaskHeads, TaskLabels
 from spansrl.structures import Sentence
 from spansrl.training.checkpoint import load_network
-from toy_text_model import SENSES, TOYS, inputs_of, make_text_network, save, tagged, train
+from toy_text_model import SENSES, TOYS, inputs_of, make_text_network, save, train
 
 ALL = np.arange(len(TOYS))
 CLITICS = (

@@ -2,6 +2,9 @@
 
 A pattern begins with a literal, or looks at a bounded number of characters before it fails, or consumes what
 it looked at; so the time is linear in the length of the text, whatever the text is.
+
+Python before 3.11.5 does not give back what a possessively repeated group has consumed when its last round
+fails after a quantifier. In such a group, a lookahead therefore decides first whether a round succeeds.
 """
 
 from __future__ import annotations
@@ -51,8 +54,9 @@ _SOLID = rf"(?:[^\W_]|[{_MARKS}])"  # a character of a word that is not an under
 _END = rf"(?!{_CHAR})"
 _LETTER = r"[^\W\d_]"
 _QUOTE = "['’`´]"
-_WORD = rf"{_SOLID}++(?:_++{_SOLID}++)*+"
-_NUMBER = r"\d++(?:[.,:]\d++)*+"
+_WORD = rf"{_SOLID}{_CHAR}*(?<!_)"
+_NUMBER = r"\d++(?:(?=[.,:]\d)[.,:]\d++)*+"
+_APOSTROPHES = rf"(?:(?={_QUOTE}{_LETTER}){_QUOTE}{_LETTER}++)*+"
 _EMOJI = (
     "[\u2600-\u27bf\u2b50\u2b55\u231a\u231b\u23e9-\u23f3"
     "\U0001f000-\U0001f0ff\U0001f18e-\U0001f1e5\U0001f200-\U0001faff]"
@@ -97,11 +101,11 @@ _PATTERNS = {
     "currency": rf"{_any_of(CURRENCIES)}\$",
     "elided": rf"(?<!\w)['’](?i:{_any_of(ELIDED)}){_END}(?!['’])",
     "dropped_g": rf"(?=[A-Za-z]{{2,10}}+['’])(?i:{_any_of(DROPPED_G)})['’]{_END}",
-    "word": rf"(?:{_PREFIX})?{_WORD}(?:{_QUOTE}{_LETTER}++)*+(?:{_SUFFIX})?",
+    "word": rf"(?:{_PREFIX})?{_WORD}{_APOSTROPHES}(?:{_SUFFIX})?",
     "foreign_stop": r"[。！？｡؟।॥۔]++",
     "stops": r"[.!?…‥]++",
     "drawing": r"[-=*~_+|<>{}#^]{4,}+|[-=]++>|<[-=]++",
-    "run": r"(?P<mark>[-=*~_+<>'’‘`,#$%|^/\\])(?P=mark)++|‘’",
+    "run": "|".join(re.escape(mark) + "{2,}+" for mark in "-=*~_+<>'’‘`,#$%|^/\\") + "|‘’",
     "character": r"[\s\S]",
 }
 _SCANNER = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _PATTERNS.items()))
