@@ -38,6 +38,12 @@ PredicateTypes = Annotated[
 Html = Annotated[
     bool, Field(description="Add 'html' to each result: a picture of each sentence as an HTML fragment.")
 ]
+WithFrames = Annotated[
+    bool,
+    Field(
+        description="Add 'frames' to each result: definition and roles of every sense its predicates may have."
+    ),
+]
 
 
 def _one_of(*choices: str) -> JsonDict:
@@ -108,6 +114,7 @@ class LabelRequest(Item):
     items: Annotated[list[Item], Field(min_length=1, description="Many, instead of one.")] | None = None
     predicate_types: PredicateTypes | None = None
     html: Html = False
+    frames: WithFrames = False
 
     @model_validator(mode="after")
     def check(self) -> Self:
@@ -131,6 +138,7 @@ class StreamOptions(_Message):
 
     predicate_types: PredicateTypes | None = None
     html: Html = False
+    frames: WithFrames = False
 
     @classmethod
     def from_query(cls, query: QueryParams) -> StreamOptions:
@@ -138,8 +146,8 @@ class StreamOptions(_Message):
         found: dict[str, object] = dict(query)
         if "predicate_types" in query:
             found["predicate_types"] = ",".join(query.getlist("predicate_types")).split(",")
-        if "html" in query:
-            found["html"] = {"true": True, "false": False}.get(query["html"], query["html"])
+        for name in {"html", "frames"} & set(query):
+            found[name] = {"true": True, "false": False}.get(query[name], query[name])
         with _refusing("the address"):
             return cls.model_validate(found)
 
