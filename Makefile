@@ -1,6 +1,6 @@
 # The two commands of the README, `make demo` and `make test`, and what CI runs. Needs make and Python 3.11 or newer.
-# Environments: .venv is the base install, .venv-dev has all extras. Each is made once, and made anew when pyproject.toml,
-# the Python version or the place of this directory changes, or when making it was interrupted.
+# Environments: .venv is the base install, .venv-dev has all extras, .venv-VERSION is the base install on another Python.
+# Each is built once, and rebuilt when pyproject.toml, the Python version or the path of this directory changes.
 ifeq ($(origin PYTHON),undefined)
 PYTHON := $(shell for python in python3 python3.13 python3.12 python3.11; do \
     $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
@@ -12,17 +12,24 @@ DEV := .venv-dev
 # A user's settings must not reach into our environments.
 unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
 
-.PHONY: demo test test-all check format bench scores docs site clean
+# Tests run in two processes; on a busy machine, run make test JOBS=1.
+JOBS := 2
+
+.PHONY: demo test test-all test-pythons check format bench scores docs site clean
 
 demo: $(BASE)/ready-$(KEY)
 	@PATH="$(CURDIR)/$(BASE)/bin:$$PATH" examples/demo.sh
 
 test: $(DEV)/ready-$(KEY)
-	$(DEV)/bin/python -m pytest
+	$(DEV)/bin/python -m pytest -n $(JOBS)
+
+# The quick tests of the base install on every other supported Python of this machine.
+test-pythons:
+	.ci/pythons $(or $(PYTHON),python3) $(JOBS)
 
 # With the tests that take long (the shipped model's whole recipe on toys, more families of exports).
 test-all: $(DEV)/ready-$(KEY)
-	$(DEV)/bin/python -m pytest -m ''
+	$(DEV)/bin/python -m pytest -n $(JOBS) -m ''
 
 check: $(DEV)/ready-$(KEY)
 	$(DEV)/bin/python -m ruff format --check .
@@ -33,11 +40,11 @@ format: $(DEV)/ready-$(KEY)
 	$(DEV)/bin/python -m ruff format .
 	$(DEV)/bin/python -m ruff check --fix .
 
-# Those that need nothing but the machine; benchmarks/labelling.py wants a model and sentences.
+# The benchmarks without arguments; benchmarks/labelling.py needs a model and sentences.
 bench: $(DEV)/ready-$(KEY)
 	for script in decoding span_loss training_step text; do $(DEV)/bin/python benchmarks/$$script.py || exit 1; done
 
-# The figures of the shipped model's card, computed anew; fails where they differ. Needs the sources of EWT.
+# Recompute the figures in the shipped model's card; fails where they differ. Needs the sources of EWT.
 SOURCES := ../shared/data
 scores: $(BASE)/ready-$(KEY)
 	test -e build/ewt/test.jsonl || $(BASE)/bin/spansrl data ewt --out build/ewt \
@@ -53,9 +60,9 @@ site: $(DEV)/ready-$(KEY)
 	NO_MKDOCS_2_WARNING=1 $(DEV)/bin/python -m mkdocs build --quiet
 
 $(BASE)/ready-$(KEY): WHAT := .
-$(DEV)/ready-$(KEY): WHAT := .[train,serve,spacy,docs,dev]
+$(DEV)/ready-$(KEY): WHAT := .[train,serve,spacy,corpus,docs,dev]
 $(BASE)/ready-$(KEY) $(DEV)/ready-$(KEY):
-	$(if $(PYTHON),,$(error spansrl needs Python 3.11 or newer; if it is not on the PATH, say make PYTHON=/path/to/python3))
+	$(if $(PYTHON),,$(error spansrl needs Python 3.11 or newer; if it is not on the PATH, run make PYTHON=/path/to/python3))
 	@echo "Setting up $(@D), once."
 	@rm -rf $(@D)
 	@$(PYTHON) -m venv $(@D)
@@ -63,4 +70,4 @@ $(BASE)/ready-$(KEY) $(DEV)/ready-$(KEY):
 	@touch $@
 
 clean:
-	rm -rf $(BASE) $(DEV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-* build .mypy_cache .ruff_cache .pytest_cache .hypothesis

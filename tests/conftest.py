@@ -1,16 +1,64 @@
-"""Keeps torch to one thread; standing here, it also lets every folder import `oracles` and `builders`."""
+"""Fixtures for all tests, and which tests are left out where an extra is not installed."""
 
 from __future__ import annotations
 
+import ast
 import http.server
 import shutil
 import signal
 import sys
 import tarfile
 import threading
-from functools import partial
+from functools import cache, partial
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
+
+TESTS = Path(__file__).parent
+OWN = {path.stem for path in TESTS.rglob("*.py")}
+# Modules that are imported in tests, and a package that they need.
+NEEDS = {"spansrl.nn": "torch", "spansrl.training": "torch", "spansrl.server": "starlette"}
+left_out: dict[str, list[str]] = {}
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out test files, and directories by their conftest, that import what is not installed."""
+    module = collection_path / "conftest.py" if collection_path.is_dir() else collection_path
+    if module.suffix != ".py" or not module.exists():
+        return None
+    missing = sorted(name for name in imported(module) if find_spec(name) is None)
+    if missing and collection_path.name != "conftest.py":
+        left_out.setdefault(missing[0], []).append(str(collection_path.relative_to(TESTS)))
+    return True if missing else None
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    for package, paths in sorted(left_out.items()):
+        terminalreporter.write_line(
+            f"not run, because {package} is not installed: {', '.join(sorted(paths))}"
+        )
+
+
+@cache
+def imported(path: Path) -> frozenset[str]:
+    """Return the packages outside this project that importing a test module imports."""
+    found: set[str] = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        for name in names:
+            helper = next(TESTS.rglob(f"{name}.py"), None) if name in OWN else None
+            if helper is not None:
+                found |= imported(helper)
+            elif name.partition(".")[0] != "spansrl":
+                found.add(name.partition(".")[0])
+            found |= {package for prefix, package in NEEDS.items() if f"{name}.".startswith(f"{prefix}.")}
+    return frozenset(found)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shlex
@@ -174,13 +173,31 @@ def test_the_index_of_the_documentation_has_every_page():
     assert set(re.findall(r"\]\((\w+\.md)\)", index)) == pages
 
 
-def test_the_page_of_the_command_line_is_current():
-    spec = importlib.util.spec_from_file_location("write_cli", ROOT / "docs" / "write_cli.py")
-    assert spec is not None
-    assert spec.loader is not None
-    write_cli = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(write_cli)
-    assert write_cli.PAGE.read_text(encoding="utf-8") == write_cli.page(), "run: make docs"
+def below(context):
+    """Yield a context for a command and for everything below it."""
+    yield context
+    if isinstance(context.command, click.Group):
+        for name in context.command.list_commands(context):
+            command = context.command.get_command(context, name)
+            yield from below(click.Context(command, info_name=name, parent=context))
+
+
+def test_the_page_of_the_command_line_has_every_command_argument_and_option():
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## (spansrl[^\n]*)\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE))
+    found = {
+        context.command_path: context.command for context in below(click.Context(cli, info_name="spansrl"))
+    }
+    assert set(sections) == set(found), "run: make docs"
+    for path, command in found.items():
+        for param in command.params:
+            names = (
+                [param.make_metavar(click.Context(command))]
+                if isinstance(param, click.Argument)
+                else param.opts
+            )
+            missing = [name for name in names if name not in sections[path]]
+            assert not missing, f"{path} does not document {missing}; run: make docs"
 
 
 def test_the_help_of_every_command_has_examples_of_it_that_parse():

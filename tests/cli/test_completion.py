@@ -67,5 +67,5 @@ def test_every_command_shows_examples_in_its_help():
 
 
 def test_the_documentation_has_the_line_for_each_shell():
-    page = (Path(__file__).resolve().parents[2] / "docs" / "labelling.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "labeling.md").read_text(encoding="utf-8")
     assert all(f"_SPANSRL_COMPLETE={shell}_source" in page for shell in ("bash", "zsh", "fish"))

@@ -69,7 +69,8 @@ def test_every_command_can_be_loaded(run, name):
 def test_a_command_that_does_not_exist_is_wrong_usage(run):
     code, out, err = run("lable")
     assert (code, out) == (2, "")
-    assert "No such command 'lable'" in err
+    assert "No such command 'lable'. Did you mean 'label'?" in err
+    assert "spansrl --help" in run("xyz")[2]
 
 
 def test_an_option_that_does_not_exist_is_wrong_usage(run):
@@ -112,7 +113,8 @@ def test_other_errors_stay_visible(run, raising, error):
     assert error in (caught.value, caught.value.__cause__)
 
 
-def test_ctrl_c_ends_quietly_with_130(tmp_path):
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_end_the_program_quietly_and_remove_temporary_files(tmp_path, number, code):
     target = tmp_path / "out.jsonl"
     # A process that was started in the background ignores Ctrl-C; this one must not, whoever runs the tests.
     start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); import spansrl.__main__"
@@ -127,9 +129,9 @@ def test_ctrl_c_ends_quietly_with_130(tmp_path):
     program.stdin.flush()
     while not any(tmp_path.iterdir()):  # the output's temporary file: by now it reads and waits
         assert program.poll() is None
-    program.send_signal(signal.SIGINT)
+    program.send_signal(number)
     out, err = program.communicate(timeout=30)
-    assert (program.returncode, out, err.strip()) == (130, b"", b"")
+    assert (program.returncode, out, err.strip()) == (code, b"", b"")
     assert not any(tmp_path.iterdir())
 
 

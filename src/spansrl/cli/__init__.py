@@ -1,12 +1,14 @@
-"""The command line: one module a command, loaded only when it is called, so that start-up stays quick."""
+"""The command line: one module per command, imported only when it is called, so that start-up stays quick."""
 
 from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 import warnings
-from typing import TYPE_CHECKING, TextIO
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 
@@ -19,37 +21,44 @@ if TYPE_CHECKING:
 # command -> one line of help; the module spansrl.cli.<command> holds a click command named `command`.
 COMMANDS = {
     "label": "Label text: who did what to whom, where and when.",
-    "serve": "Serve a page and an HTTP interface that label text.",
+    "serve": "Run a web page and an HTTP API that label text.",
     "info": "Show the card of a model.",
-    "frames": "Register PropBank's frames: what senses and their roles mean.",
-    "data": "Build a corpus: EWT (free), CoNLL-2005, CoNLL-2012.",
-    "convert": "Convert between JSON lines and the CoNLL formats.",
+    "frames": "Install PropBank frames, which describe senses and roles.",
+    "data": "Build a corpus: EWT and MASC (free), CoNLL-2005, CoNLL-2012.",
+    "convert": "Convert between JSON Lines and the CoNLL formats.",
     "evaluate": "Score predictions as the official scorer does.",
-    "appraise": "Score a model for text on a gold corpus, as its card does.",
-    "analyze": "Analyse predictions as the paper does: tables and pictures.",
+    "appraise": "Evaluate a model for text on a gold corpus, as in its card.",
+    "analyze": "Analyze predictions as in the paper: tables and figures.",
     "train": "Train a model from a config.",
     "ensemble": "Combine trained span models.",
-    "export": "Write a trained model for ONNX Runtime, without torch.",
+    "export": "Export a trained model for ONNX Runtime, without torch.",
 }
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are asked for."""
+    """A group whose commands are imported when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands in the order in which people meet them."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command object, imported now."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"spansrl.cli.{cmd_name}")
-        command: click.Command = module.command
+        command: click.Command = importlib.import_module(f"spansrl.cli.{cmd_name}").command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name in COMMANDS or ctx.resilient_parsing or name.startswith("-"):
+            return super().resolve_command(ctx, args)
+        close = get_close_matches(name, COMMANDS, n=1)
+        advice = f"Did you mean '{close[0]}'?" if close else "See 'spansrl --help' for the list of commands."
+        raise click.UsageError(f"No such command '{name}'. {advice}", ctx)
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """What the shell offers, without importing the commands."""
+        """Offer the commands without importing them."""
         from click.shell_completion import CompletionItem
 
         named = [
@@ -67,7 +76,7 @@ EXAMPLES = """
 \b
 Examples:
   spansrl label "She kept a cat in the garden until Tuesday."
-  spansrl label letters.txt --output table
+  spansrl label letters.txt --to tsv
   spansrl label --help
 """
 
@@ -79,15 +88,17 @@ Examples:
 )
 @click.version_option(__version__, prog_name="spansrl")
 def cli() -> None:
-    """Semantic role labelling by span selection: who did what to whom, where and when."""
+    """Semantic role labeling by span selection: who did what to whom, where and when."""
 
 
 def main() -> None:
-    """Entry point; the exit code is 1 for an error that the input made, 2 for wrong usage, 130 after Ctrl-C.
+    """Run the program; exit with 1 after an error in the input, 2 after wrong usage, 130 after Ctrl-C.
 
-    An error of ours stays visible as a traceback. A reader that goes away (`| head`) is worth no message;
-    click sees to that. A full disk or a file that vanishes is not of our making, and one line too.
+    Errors that are bugs stay visible as tracebacks. If the reader of the output goes away (`| head`), click
+    ends the program without a message.
     """
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _exit)
     try:
         # Not standalone: click would turn Ctrl-C and end of file alike into "Aborted!" and exit code 1.
         with warnings.catch_warnings():
@@ -108,8 +119,13 @@ def main() -> None:
         if isinstance(abort.__cause__, EOFError):
             raise
         code = 130
-    _let_go_of_stdout()
+    _discard_unwritten_output()
     sys.exit(code or 0)
+
+
+def _exit(number: int, frame: object) -> NoReturn:
+    """End the program as an exception would, so that temporary files are removed."""
+    sys.exit(128 + number)
 
 
 def _show_warning(
@@ -120,15 +136,15 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Our own warnings in one line; others as Python shows them."""
+    """Print our own warnings in one line, and others as Python does."""
     if issubclass(category, SpansrlWarning):
         click.echo(f"spansrl: warning: {message}", err=True)
     else:
         click.echo(warnings.formatwarning(message, category, filename, lineno, line), err=True, nl=False)
 
 
-def _let_go_of_stdout() -> None:
-    """Throw away what standard output did not take: Python would try again at the end, and complain again."""
+def _discard_unwritten_output() -> None:
+    """Drop what standard output did not accept; Python would try again at exit, and complain again."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()

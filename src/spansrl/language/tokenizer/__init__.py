@@ -3,7 +3,7 @@
     >>> [text[start:end] for sent in split(text) for start, end in sent.tokens]
 
 Standard library only; linear in the length of the text; no string is refused, and whatever is not white space
-is in exactly one token. See docs/tokenising.md for the conventions.
+is in exactly one token. See docs/tokenizing.md for the conventions.
 """
 
 from __future__ import annotations
