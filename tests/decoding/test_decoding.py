@@ -15,8 +15,6 @@ from spansrl.decoding import (
     TagScores,
     arguments_from_tags,
     bio_transitions,
-    decode,
-    decode_tags,
     log_partition,
     viterbi,
 )
@@ -26,7 +24,7 @@ from spansrl.tags import is_core
 
 ROLES = ("A0", "A1", "AM-TMP", "R-A0")
 CORE = [is_core(role) for role in ROLES]
-METHODS = ("argmax", "greedy", "exact")
+DECODERS = ("argmax", "greedy", "exact")
 
 
 def make_scores(start, end, pred, lengths=None) -> SpanScores:
@@ -84,7 +82,7 @@ def sum_of_odds(start: np.ndarray, end: np.ndarray, pred: int, spans) -> float:
 @given(any_batch, st.sampled_from(["prob", "raw"]))
 @settings(max_examples=200, deadline=None)
 def test_greedy_follows_algorithm_1(scores, order):
-    found = decode(scores, ROLES, method="greedy", order=order)
+    found = scores.decode(ROLES, decoder="greedy", order=order)
     for n, args in enumerate(found):
         T, p = scores.lengths[n], scores.pred[n]
         candidates = oracles.span_candidates(scores.start[n, :T], scores.end[n, :T], p)
@@ -96,7 +94,7 @@ def test_greedy_follows_algorithm_1(scores, order):
 @given(any_batch)
 @settings(max_examples=100, deadline=None)
 def test_argmax_takes_each_roles_best_span(scores):
-    for n, args in enumerate(decode(scores, ROLES, method="argmax")):
+    for n, args in enumerate(scores.decode(ROLES, decoder="argmax")):
         T = scores.lengths[n]
         candidates = oracles.span_candidates(scores.start[n, :T], scores.end[n, :T], scores.pred[n])
         assert labelled(args) == oracles.argmax_search(candidates)
@@ -105,7 +103,7 @@ def test_argmax_takes_each_roles_best_span(scores):
 @given(st.one_of(batches(max_tokens=4), batches(max_tokens=4, levels=2), batches(max_tokens=4, levels=4)))
 @settings(max_examples=60, deadline=None)
 def test_exact_reaches_the_greatest_sum_of_all_legal_sets(scores):
-    for n, args in enumerate(decode(scores, ROLES, method="exact")):
+    for n, args in enumerate(scores.decode(ROLES, decoder="exact")):
         T, p = scores.lengths[n], scores.pred[n]
         start, end = scores.start[n, :T], scores.end[n, :T]
         candidates = oracles.span_candidates(start, end, p)
@@ -119,7 +117,7 @@ def test_exact_reaches_the_greatest_sum_of_all_legal_sets(scores):
 @given(any_batch)
 @settings(max_examples=100, deadline=None)
 def test_exact_is_never_below_greedy(scores):
-    exact, greedy = (decode(scores, ROLES, method=method) for method in ("exact", "greedy"))
+    exact, greedy = (scores.decode(ROLES, decoder=decoder) for decoder in ("exact", "greedy"))
     for n, p in enumerate(scores.pred):
         T = scores.lengths[n]
         sums = [
@@ -137,8 +135,8 @@ def test_exact_finds_what_greedy_misses():
     start[0, 0, 0], end[0, 0, 0] = 1, 1
     start[0, 1, 1], end[0, 2, 1] = 1, 1
     scores = make_scores(start, end, [3])
-    assert labelled(decode(scores, ROLES, method="greedy", order="raw")[0]) == {(0, 2, 2)}
-    assert labelled(decode(scores, ROLES, method="exact")[0]) == {(0, 0, 0), (1, 2, 1)}
+    assert labelled(scores.decode(ROLES, decoder="greedy", order="raw")[0]) == {(0, 2, 2)}
+    assert labelled(scores.decode(ROLES, decoder="exact")[0]) == {(0, 0, 0), (1, 2, 1)}
 
 
 def test_greedy_order_by_probability_and_by_raw_score_differ():
@@ -147,10 +145,10 @@ def test_greedy_order_by_probability_and_by_raw_score_differ():
     start[0, :, 0] = [6, 6, 5.9]
     start[0, :, 1] = [5, -9, -9]
     scores = make_scores(start, end, [2])
-    assert [arg.role for arg in decode(scores, ("A0", "A1"), order="raw")[0]] == [
+    assert [arg.role for arg in scores.decode(("A0", "A1"), order="raw")[0]] == [
         "A0",
     ]
-    assert decode(scores, ("A0", "A1"), order="prob")[0][0].role == "A1"
+    assert scores.decode(("A0", "A1"), order="prob")[0][0].role == "A1"
 
 
 def test_exact_on_adjuncts_alone_is_weighted_interval_scheduling():
@@ -163,7 +161,7 @@ def test_exact_on_adjuncts_alone_is_weighted_interval_scheduling():
     for j in range(T):
         closing = [best[i] + score - null[r] for (i, last, r), score in candidates.items() if last == j]
         best.append(max([best[-1], *closing]))
-    found = labelled(decode(make_scores(start, end, [p]), roles, method="exact")[0], roles)
+    found = labelled(make_scores(start, end, [p]).decode(roles, decoder="exact")[0], roles)
     assert sum_of_odds(start[0], end[0], p, found) == pytest.approx(best[-1])
 
 
@@ -172,17 +170,17 @@ def test_exact_leaves_out_a_span_that_only_rounding_lifts_above_null():
     start = [[[0.5, -0.9], [-0.9, -0.5], [0.3, -0.8], [0.8, -0.7]]]
     end = [[[0.5, -0.7], [-0.5, -0.3], [0.6, -0.5], [0.3, -0.9]]]
     assert -0.9 + (-0.7 - (-0.7 - 0.9)) > 0
-    found = decode(make_scores(start, end, [3]), ("A0", "AM-TMP"), method="exact")[0]
+    found = make_scores(start, end, [3]).decode(("A0", "AM-TMP"), decoder="exact")[0]
     assert [(arg.role, tuple(arg.span)) for arg in found] == [("AM-TMP", (1, 2)), ("AM-TMP", (2, 3))]
 
 
 # What holds for every answer
 
 
-@given(any_batch, st.sampled_from(METHODS))
+@given(any_batch, st.sampled_from(DECODERS))
 @settings(max_examples=150, deadline=None)
-def test_answers_are_legal_sorted_and_carry_probabilities(scores, method):
-    for n, args in enumerate(decode(scores, ROLES, method=method)):
+def test_answers_are_legal_sorted_and_carry_probabilities(scores, decoder):
+    for n, args in enumerate(scores.decode(ROLES, decoder=decoder)):
         assert list(args) == sorted(args, key=lambda arg: arg.span)
         for arg in args:
             assert 0 <= arg.start < arg.end <= scores.lengths[n]
@@ -192,20 +190,20 @@ def test_answers_are_legal_sorted_and_carry_probabilities(scores, method):
             assert arg.prob == pytest.approx(math.exp(score - scores.log_z[n, r]))
             assert type(arg.prob) is float
             assert 0 <= arg.prob <= 1
-        if method != "argmax":
+        if decoder != "argmax":
             assert oracles.is_legal(labelled(args), CORE)
 
 
-@given(any_batch, st.sampled_from(METHODS))
+@given(any_batch, st.sampled_from(DECODERS))
 @settings(max_examples=100, deadline=None)
-def test_alone_equals_batched_whatever_the_padding_holds(scores, method):
-    batched = decode(scores, ROLES, method=method)
-    assert batched == [decode(alone(scores, n), ROLES, method=method)[0] for n in range(len(batched))]
+def test_alone_equals_batched_whatever_the_padding_holds(scores, decoder):
+    batched = scores.decode(ROLES, decoder=decoder)
+    assert batched == [alone(scores, n).decode(ROLES, decoder=decoder)[0] for n in range(len(batched))]
 
 
-@given(batches(), st.sampled_from(METHODS))
+@given(batches(), st.sampled_from(DECODERS))
 @settings(max_examples=30, deadline=None)
-def test_single_precision_gives_what_its_values_give_in_double(scores, method):
+def test_single_precision_gives_what_its_values_give_in_double(scores, decoder):
     single = SpanScores(
         scores.start.astype(np.float32),
         scores.end.astype(np.float32),
@@ -217,83 +215,83 @@ def test_single_precision_gives_what_its_values_give_in_double(scores, method):
         *(np.asarray(x, dtype=float) for x in (single.start, single.end, single.log_z)),
         *(scores.lengths, scores.pred),
     )
-    assert decode(single, ROLES, method=method) == decode(double, ROLES, method=method)
+    assert single.decode(ROLES, decoder=decoder) == double.decode(ROLES, decoder=decoder)
 
 
 # Corners
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_sentence_of_one_token_has_no_arguments(method):
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_a_sentence_of_one_token_has_no_arguments(decoder):
     scores = make_scores(np.ones((1, 1, 4)), np.ones((1, 1, 4)), [0])
-    assert decode(scores, ROLES, method=method) == [()]
+    assert scores.decode(ROLES, decoder=decoder) == [()]
 
 
-@pytest.mark.parametrize(("method", "pred"), [*product(METHODS, (0, 3))])
-def test_a_predicate_at_either_end_leaves_the_other_side_whole(method, pred):
+@pytest.mark.parametrize(("decoder", "pred"), [*product(DECODERS, (0, 3))])
+def test_a_predicate_at_either_end_leaves_the_other_side_whole(decoder, pred):
     first, last = (1, 3) if pred == 0 else (0, 2)
     start, end = np.zeros((1, 4, 4)), np.zeros((1, 4, 4))
     start[0, first, 1] = end[0, last, 1] = 2
     end[0, pred] = 3.5  # every other span stays below Null
-    (arg,) = decode(make_scores(start, end, [pred]), ROLES, method=method)[0]
+    (arg,) = make_scores(start, end, [pred]).decode(ROLES, decoder=decoder)[0]
     assert (arg.role, arg.span) == ("A1", Span(first, last + 1))
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_span_level_with_null_is_no_argument(method):
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_a_span_level_with_null_is_no_argument(decoder):
     scores = make_scores(np.zeros((2, 5, 4)), np.zeros((2, 5, 4)), [0, 2])
-    assert decode(scores, ROLES, method=method) == [(), ()]
+    assert scores.decode(ROLES, decoder=decoder) == [(), ()]
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_of_equal_spans_the_first_and_shortest_then_the_first_role_wins(method):
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_of_equal_spans_the_first_and_shortest_then_the_first_role_wins(decoder):
     start, end = np.ones((1, 3, 2)), np.zeros((1, 3, 2))
     start[0, 2] = 0  # the predicate: everything else scores 1 above Null
-    found = decode(make_scores(start, end, [2]), ("A0", "A1"), method=method)[0]
+    found = make_scores(start, end, [2]).decode(("A0", "A1"), decoder=decoder)[0]
     spans = [(arg.role, tuple(arg.span)) for arg in found]
-    if method == "argmax":
+    if decoder == "argmax":
         assert spans == [("A0", (0, 1)), ("A1", (0, 1))]
-    elif method == "greedy":
+    elif decoder == "greedy":
         assert spans == [("A0", (0, 1)), ("A1", (1, 2))]
     else:
         assert sorted(span for _, span in spans) == [(0, 1), (1, 2)]
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_role_may_be_ruled_out_by_minus_infinity(method):
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_a_role_may_be_ruled_out_by_minus_infinity(decoder):
     start, end = np.random.default_rng(0).normal(size=(2, 3, 6, 4))
     end[:, :, 1] = -np.inf
-    found = decode(make_scores(start, end, [0, 3, 5]), ROLES, method=method)
+    found = make_scores(start, end, [0, 3, 5]).decode(ROLES, decoder=decoder)
     assert all(found)
     assert "A1" not in {arg.role for args in found for arg in args}
 
 
 def test_an_empty_batch_has_no_answers():
     scores = make_scores(np.zeros((0, 3, 4)), np.zeros((0, 3, 4)), np.zeros(0, dtype=int))
-    assert decode(scores, ROLES) == []
+    assert scores.decode(ROLES) == []
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_long_sentence_full_of_candidates_takes_far_less_memory_than_its_spans(method):
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_a_long_sentence_full_of_candidates_takes_far_less_memory_than_its_spans(decoder):
     roles = ("A0", "A1", "A2", "A3", "A4", "A5", "AM-TMP", "AM-LOC")
     start, end = np.random.default_rng(1).normal(size=(2, 1, 500, len(roles)))
     scores = make_scores(start, end, [250])
     tracemalloc.start()
-    spans = labelled(decode(scores, roles, method=method)[0], roles)
+    spans = labelled(scores.decode(roles, decoder=decoder)[0], roles)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(spans) >= len(roles)
-    assert method == "argmax" or oracles.is_legal(spans, [is_core(role) for role in roles])
+    assert decoder == "argmax" or oracles.is_legal(spans, [is_core(role) for role in roles])
     assert peak < 0.25 * (500 * 501 / 2) * len(roles) * 8
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_log_z_that_is_a_little_too_small_gives_no_probability_above_one(method):
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_a_log_z_that_is_a_little_too_small_gives_no_probability_above_one(decoder):
     start, end = np.zeros((1, 2, 4)), np.zeros((1, 2, 4))
     start[0, 0, 0] = end[0, 0, 0] = 50
     exact = make_scores(start, end, [1])
     scores = SpanScores(start, end, exact.log_z - 1e-5, exact.lengths, exact.pred)
-    assert [arg.prob for arg in decode(scores, ROLES, method=method)[0]] == [1.0]
+    assert [arg.prob for arg in scores.decode(ROLES, decoder=decoder)[0]] == [1.0]
 
 
 @pytest.mark.parametrize(
@@ -319,14 +317,14 @@ def test_scores_that_do_not_fit_together_are_refused(change, message):
         SpanScores(**good | change)
 
 
-def test_wrong_roles_methods_and_orders_are_refused():
+def test_wrong_roles_decoders_and_orders_are_rejected():
     scores = make_scores(np.zeros((1, 2, 4)), np.zeros((1, 2, 4)), [0])
-    with pytest.raises(DataError, match="3 roles are given for scores of 4"):
-        decode(scores, ROLES[:3])
-    with pytest.raises(ConfigError, match="no decoder 'beam'"):
-        decode(scores, ROLES, method="beam")
-    with pytest.raises(ConfigError, match="no order 'best'"):
-        decode(scores, ROLES, order="best")
+    with pytest.raises(DataError, match="expected 4 role names"):
+        scores.decode(ROLES[:3])
+    with pytest.raises(ConfigError, match="unknown decoder"):
+        scores.decode(ROLES, decoder="beam")
+    with pytest.raises(ConfigError, match="unknown order"):
+        scores.decode(ROLES, order="best")
 
 
 # log Z
@@ -479,7 +477,7 @@ def test_the_best_tags_with_the_predicate_outside_make_the_arguments(seed):
     roles, lengths, pred = ("A0", "C-A0"), np.array([4, 2]), np.array([1, 0])
     emissions, transitions = rng.normal(size=(2, 4, 5)), rng.normal(size=(5, 5))
     first = rng.normal(size=5)
-    found = decode_tags(TagScores(emissions, transitions, first, lengths, pred), roles)
+    found = TagScores(emissions, transitions, first, lengths, pred).decode(roles)
     for n, (T, p) in enumerate(zip(lengths, pred, strict=True)):
         paths = [path for path in oracles.all_paths(T, 5) if path[p] == 0]
         best = max(

@@ -1,32 +1,72 @@
-"""From scores to arguments: argmax, greedy and exact search over labelled spans, and Viterbi over BIO tags.
+"""From scores to arguments, NumPy only, whoever computed the scores.
 
-NumPy only, whoever computed the scores. A span's score is a start score plus an end score,
-F(i, j, r) = start[i, r] + end[j, r] with j inclusive, so the best partner of a boundary is a running maximum
-and no decoder ever looks at all pairs: memory is a small multiple of the scores', also where an untrained
-network makes every span look good.
+Each kind of output layer has a class of scores that decodes itself (`Scores`). Three of them score a span by
+a start plus an end score, F(i, j, r) = start[i, r] + end[j, r] with j inclusive, so the best partner of a
+boundary is a running maximum and no decoder looks at all pairs. A *candidate* is a span that does not cover
+the predicate p and scores strictly above its Null; decoders differ in what they make of the candidates:
 
-The span decoders share what counts as a *candidate*: a span that does not cover the predicate p and scores
-strictly above its role's Null span, F(i, j, r) > F(p, p, r). They differ in what they make of the candidates:
-
-- ``argmax``: each role's best candidate (Eq. 1 of Ouchi+ 2018); these may overlap;
-- ``greedy``: Algorithm 1 of the paper: again and again the best candidate that neither overlaps a chosen span
-  nor repeats a core role, where best is by log P = F − log Z, or by F as in the authors' code;
-- ``exact``: the candidates with the greatest sum of F(i, j, r) − F(p, p, r) under the same two constraints,
-  by a dynamic programme over positions and used core roles (Täckström+ 2015).
+- `argmax`: each role's best candidate (Eq. 1 of Ouchi et al. 2018); these may overlap;
+- `greedy`: Algorithm 1 of the paper: repeatedly the best candidate that neither overlaps a chosen span nor
+  repeats a core role, where best is by log P = F − log Z, or by F as in the authors' code;
+- `exact`: the candidates with the greatest sum of F − Null under the same two constraints, by a dynamic
+  program over tokens and used core roles (Täckström et al. 2015);
+- `constrained`: the same with R-X only beside X and C-X only after X (Punyakanok et al. 2008).
 
 Most propositions need no search: where each role's best candidate fits with the others', that is what both
 searches would find (see `needs_search`). Sums are in double precision. Argmax and greedy search break ties
 by (i, j, role index), exact search by an order of its own; no answer depends on the rest of the batch.
 """
 
-from spansrl.decoding.scores import SpanScores, TagScores, log_partition
-from spansrl.decoding.spans import METHODS, Method, Order, decode
-from spansrl.decoding.viterbi import arguments_from_tags, bio_transitions, decode_tags, viterbi
+from collections.abc import Sequence
+
+from spansrl.decoding.labels import LabelScores
+from spansrl.decoding.scores import DECODERS, ORDERS, Arrays, Decoder, Ints, Order, Scores
+from spansrl.decoding.segmental import SegmentalScores
+from spansrl.decoding.spans import SpanScores, log_partition
+from spansrl.decoding.tags import TagScores
+from spansrl.decoding.viterbi import arguments_from_tags, bio_transitions, viterbi
+from spansrl.structures import Argument
+
+# The scores of each kind of output, built from the arrays that a network or an ONNX graph returns.
+SCORES: dict[str, type[Scores]] = {
+    "span": SpanScores,
+    "segmental": SegmentalScores,
+    "label": LabelScores,
+    "crf": TagScores,
+    "softmax": TagScores,
+}
+
+
+def make_scores(kind: str, arrays: Arrays, lengths: Ints, pred: Ints) -> Scores:
+    """The scores of an output kind from its named arrays, lengths (N,) and predicates (N,)."""
+    return SCORES[kind].from_arrays(arrays, lengths, pred)
+
+
+# Former names, until their callers have changed.
+Method = Decoder
+METHODS: tuple[Decoder, ...] = ("greedy", "argmax", "exact")
+
+
+def decode(
+    scores: Scores, roles: Sequence[str], *, method: Decoder = "greedy", order: Order = "prob"
+) -> list[tuple[Argument, ...]]:
+    """Use `scores.decode`."""
+    return scores.decode(roles, decoder=method, order=order)
+
+
+decode_tags = decode
 
 __all__ = [
+    "DECODERS",
     "METHODS",
+    "ORDERS",
+    "SCORES",
+    "Decoder",
+    "LabelScores",
     "Method",
     "Order",
+    "Scores",
+    "SegmentalScores",
     "SpanScores",
     "TagScores",
     "arguments_from_tags",
@@ -34,5 +74,6 @@ __all__ = [
     "decode",
     "decode_tags",
     "log_partition",
+    "make_scores",
     "viterbi",
 ]

@@ -1,4 +1,4 @@
-"""Candidates, which every decoder of spans starts from: spans that beat their role's Null span."""
+"""Candidates, which every decoder of spans starts from: spans that score above their role's Null."""
 
 from __future__ import annotations
 
@@ -7,7 +7,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spansrl.decoding.scores import Bools, Floats, Ints, SpanScores
+from spansrl.decoding.scores import Bools, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class SearchScores:
+    """F(i, j, r) = start + end, with what a span must exceed and what ranking subtracts."""
+
+    start: Floats  # (N, T, R)
+    end: Floats  # (N, T, R)
+    null: Floats  # (N, R)
+    offset: Floats  # (N, R): log Z, or 0
+    lengths: Ints  # (N,)
+    pred: Ints  # (N,)
 
 
 class Pick(NamedTuple):
@@ -31,26 +43,24 @@ class Columns:
     length: Ints  # (M,)
     start: Floats  # (T, M), −inf at the predicate and at padding
     end: Floats  # (T, M), likewise
-    null: Floats  # (M,): F(p, p, r)
-    offset: Floats  # (M,): what ranking takes off F: log Z, or 0
+    null: Floats  # (M,): the score that a candidate exceeds
+    offset: Floats  # (M,): what ranking subtracts from F: log Z, or 0
     best_from: Floats  # (T, M): the greatest F of a span that begins here
     begins: Bools  # (T, M): a candidate begins here
     ends: Bools  # (T, M): a candidate ends here
     may_repeat: Bools  # (M,): two candidates of the column do not overlap
 
 
-def columns_with_candidates(scores: SpanScores, *, by_prob: bool) -> Columns:
-    """The columns that have a candidate; `by_prob` ranks candidates by log P instead of F."""
-    rows, tokens = np.arange(len(scores.pred)), np.arange(scores.start.shape[1])
+def columns_with_candidates(scores: SearchScores) -> Columns:
+    """The columns that have a candidate."""
+    tokens = np.arange(scores.start.shape[1])
     free = (tokens[:, None] < scores.lengths) & (tokens[:, None] != scores.pred)  # (T, N)
-    null = scores.start[rows, scores.pred].astype(np.float64) + scores.end[rows, scores.pred]  # (N, R)
-
     best_from = _running_max(scores.end.swapaxes(0, 1)[::-1], free[::-1, :, None])[::-1]  # (T, N, R)
     with np.errstate(invalid="ignore"):  # padding may be infinite
         best_from += scores.start.swapaxes(0, 1)
-    prop, role = np.nonzero((best_from > null).any(axis=0))  # (M,), (M,)
+    prop, role = np.nonzero((best_from > scores.null).any(axis=0))  # (M,), (M,)
 
-    free, null = free[:, prop], null[prop, role]  # (T, M), (M,)
+    free, null = free[:, prop], scores.null[prop, role].astype(np.float64)  # (T, M), (M,)
     start = np.where(free, scores.start[prop, :, role].T, -np.inf).astype(np.float64)  # (T, M)
     end = np.where(free, scores.end[prop, :, role].T, -np.inf).astype(np.float64)  # (T, M)
     best_from = np.where(free, best_from[:, prop, role], -np.inf)  # (T, M)
@@ -64,7 +74,7 @@ def columns_with_candidates(scores: SpanScores, *, by_prob: bool) -> Columns:
         start=start,
         end=end,
         null=null,
-        offset=scores.log_z[prop, role].astype(np.float64) if by_prob else np.zeros(len(prop)),
+        offset=scores.offset[prop, role].astype(np.float64),
         best_from=best_from,
         begins=begins,
         ends=ends,
@@ -73,7 +83,7 @@ def columns_with_candidates(scores: SpanScores, *, by_prob: bool) -> Columns:
 
 
 def _running_max(values: Floats, free: Bools) -> Floats:
-    """The maximum along axis 0 up to each place; −inf where not free, and begun anew after that."""
+    """The maximum along axis 0 up to each index; −inf where not free, and restarted after that."""
     out = np.where(free, values, -np.inf).astype(np.float64, copy=False)
     for t in range(1, len(out)):
         np.maximum(out[t], out[t - 1], out=out[t], where=free[t])
@@ -81,7 +91,7 @@ def _running_max(values: Floats, free: Bools) -> Floats:
 
 
 def ranked(scores: Floats, null: Floats, offset: Floats) -> Floats:
-    """What spans with the scores F are sorted by; −inf for those that are no candidates."""
+    """What spans with the scores F are sorted by; −inf for those that are not candidates."""
     return np.where(scores > null, scores - offset, -np.inf)
 
 

@@ -1,71 +1,71 @@
-"""What decoders are given: the scores of spans or of tag sequences, as NumPy arrays."""
+"""What decoders work on: the scores of N propositions as NumPy arrays, whoever computed them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spansrl.errors import DataError
+from spansrl.errors import ConfigError, DataError
+from spansrl.structures import Argument
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.integer[Any]]
 Bools = NDArray[np.bool_]
+Arrays = Mapping[str, Floats]
+
+Decoder = Literal["greedy", "argmax", "exact", "constrained"]
+DECODERS: tuple[Decoder, ...] = get_args(Decoder)
+Order = Literal["prob", "raw"]
+ORDERS: tuple[Order, ...] = get_args(Order)
 
 
-@dataclass(frozen=True, slots=True)
-class SpanScores:
-    """The span scores of N propositions over T tokens and R roles.
+class Scores(Protocol):
+    """Scores of N propositions over T tokens and R roles. Immutable; padding never matters."""
 
-    Rows at or beyond a proposition's length are padding: whatever they hold, it never matters. Within the
-    length, −inf in `start` or `end` forbids a boundary; a role that is −inf throughout is ruled out.
-    """
+    @property
+    def pred(self) -> Ints:
+        """(N,) the index of each proposition's predicate."""
 
-    start: Floats  # (N, T, R)
-    end: Floats  # (N, T, R): end[n, j] is for spans whose last token is j
-    log_z: Floats  # (N, R)
-    lengths: Ints  # (N,)
-    pred: Ints  # (N,)
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, lengths: Ints, pred: Ints) -> Self:
+        """Scores from the named arrays that a network or an ONNX graph returns."""
 
-    def __post_init__(self) -> None:
-        if self.start.ndim != 3 or self.end.shape != self.start.shape:
-            raise DataError(
-                f"start and end scores must both be (N, T, R), found {self.start.shape} and {self.end.shape}"
-            )
-        N, T, R = self.start.shape
-        for name, shape in {"log_z": (N, R), "lengths": (N,), "pred": (N,)}.items():
-            if (found := getattr(self, name).shape) != shape:
-                raise DataError(f"{name} must have the shape {shape} to fit the scores, found {found}")
-        if not np.all((self.pred >= 0) & (self.pred < self.lengths) & (self.lengths <= T)):
-            raise DataError(
-                f"each predicate must lie within its sentence, and each sentence within {T} tokens"
-            )
+    @staticmethod
+    def take_roles(arrays: Arrays, roles: Ints) -> Arrays:
+        """The named arrays with their roles in another order."""
+
+    def decode(
+        self, roles: Sequence[str], *, decoder: Decoder = "greedy", order: Order = "prob"
+    ) -> list[tuple[Argument, ...]]:
+        """The arguments of each proposition, sorted by span."""
+
+    def with_handicap(self, handicap: float) -> Self:
+        """The same scores with this much taken off the answer "no argument"."""
+
+    def without_roles(self, ruled_out: Bools) -> Self:
+        """The same scores with roles forbidden: ruled_out (N, R)."""
 
 
-@dataclass(frozen=True, slots=True)
-class TagScores:
-    """Scores of a CRF over K = 1 + 2R tags: O, then B-r and I-r for each role r; padding never matters."""
+def check_decoding(n_roles: int, roles: Sequence[str], decoder: str, order: str) -> None:
+    """Raise unless the roles fit the scores, and the decoder and its order exist."""
+    if len(roles) != n_roles:
+        raise DataError(f"expected {n_roles} role names, one per column of the scores, found {len(roles)}")
+    if decoder not in DECODERS:
+        raise ConfigError(f"unknown decoder {decoder!r}. Choose from: {', '.join(DECODERS)}")
+    if order not in ORDERS:
+        raise ConfigError(f"unknown order {order!r}. Choose from: {', '.join(ORDERS)}")
 
-    emissions: Floats  # (N, T, K)
-    transitions: Floats  # (K, K), from row to column; −inf where forbidden
-    first: Floats  # (K,): scores of the first tag
-    lengths: Ints  # (N,)
-    pred: Ints  # (N,)
 
-
-def log_partition(start: Floats, end: Floats, lengths: Ints) -> Floats:
-    """log Z (N, R) of the softmax over all spans of a sentence, those that cover the predicate included.
-
-    Exact, stable and in linear time: logsumexp over j of end(j) + logsumexp over i <= j of start(i), in
-    double precision.
-    """
-    inside = np.arange(start.shape[1])[:, None] < lengths[:, None, None]  # (N, T, 1)
-    begun = np.logaddexp.accumulate(np.where(inside, start, -np.inf), axis=1, dtype=np.float64)  # (N, T, R)
-    by_end = begun + np.where(inside, end, -np.inf)  # (N, T, R)
-    peak = by_end.max(axis=1, initial=-np.inf)  # (N, R)
-    peak[peak == -np.inf] = 0.0  # a role that is −inf throughout: log Z is −inf, not nan
-    with np.errstate(divide="ignore"):
-        log_z: Floats = np.log(np.exp(by_end - peak[:, None]).sum(axis=1)) + peak
-    return log_z
+def check_shapes(start: Floats, end: Floats, lengths: Ints, pred: Ints) -> None:
+    """Raise DataError unless start and end scores, lengths and predicates fit together."""
+    if start.ndim != 3 or end.shape != start.shape:
+        raise DataError(f"start and end scores must both be (N, T, R), found {start.shape} and {end.shape}")
+    N, T, _ = start.shape
+    for name, array in {"lengths": lengths, "pred": pred}.items():
+        if array.shape != (N,):
+            raise DataError(f"{name} must have the shape {(N,)} to fit the scores, found {array.shape}")
+    if not np.all((pred >= 0) & (pred < lengths) & (lengths <= T)):
+        raise DataError(f"each predicate must lie within its sentence, and each sentence within {T} tokens")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from operator import attrgetter
 
 import numpy as np
 
 from spansrl.decoding.candidates import Columns, Pick, ranked
+from spansrl.decoding.constraints import Automaton, anything, constraints_of, once, search_under
 from spansrl.decoding.scores import Bools, Floats, Ints
 
 
@@ -105,53 +108,75 @@ def _best_within(problem: Problem, null: Floats, begin: int, stop: int) -> tuple
     return None if best == -np.inf else (-best, begin + first, begin + first + width, k)
 
 
-def search_exactly(problem: Problem) -> list[Pick]:
-    """A dynamic programme over tokens and sets of core roles, linear in T because F is a sum.
+def search_exactly(problem: Problem, roles: Sequence[str] | None = None) -> list[Pick]:
+    """The candidates with the greatest sum of F − Null that do not overlap and do not repeat a core role.
 
-    `best[s]` is the greatest sum over the tokens so far that uses no limited role outside the set s;
-    `opened[s, k]` is the same with a span of role k begun, its end score still to come. Only a core role with
-    two candidates that do not overlap needs limiting.
+    Given the m columns' role names, C- and R- roles need their base too (see `constraints`).
     """
-    allowed, without = _role_sets(problem.core & problem.may_repeat)  # (S, m), (S, m)
-    sets, size = np.arange(len(allowed)), len(problem.tokens)
+    m = len(problem.null)
+    relaxed = anything(m)
+    for k in np.flatnonzero(problem.core & problem.may_repeat).tolist():
+        relaxed = relaxed * once(m, k)
+    constraints = () if roles is None else constraints_of(roles)
+    by_position = attrgetter("first")
+    return search_under(
+        constraints,
+        relaxed,
+        lambda automaton: _search(problem, automaton),
+        lambda picks: [pick.column - problem.columns[0] for pick in sorted(picks, key=by_position)],
+    )
+
+
+def _search(problem: Problem, automaton: Automaton) -> list[Pick]:
+    """A dynamic program over tokens and the states of an automaton, linear in T because F is a sum.
+
+    `best[q]` is the greatest sum over the tokens so far that ends in state q; `opened[q, k]` is the same with
+    a span of role k begun, its end score still to come.
+    """
+    before = automaton.before()  # (Q, m, D)
+    Q, m, _ = before.shape
+    states, roles, size = np.arange(Q)[:, None], np.arange(m), len(problem.tokens)
     gain = problem.end - problem.null  # (B, m)
-    best = np.zeros(len(sets))
-    opened = np.full(allowed.shape, -np.inf)
-    opened_at = np.zeros(allowed.shape, dtype=np.intp)
-    closed_role = np.full((size, len(sets)), -1)  # the role of the span that ends here, if any does
-    closed_from = np.zeros((size, len(sets)), dtype=np.intp)  # where it began
+    best = np.full(Q + 1, -np.inf)  # the last one is the padding of `before`
+    best[0] = 0.0
+    opened = np.full((Q, m), -np.inf)
+    opened_at = np.zeros((Q, m), dtype=np.intp)
+    opened_from = np.zeros((Q, m), dtype=np.intp)  # the state before it was opened
+    closed_role = np.full((size, Q), -1)  # the role of the span that ends here, if any does
+    closed_at = np.zeros((size, Q), dtype=np.intp)  # where it began, and in which state
+    closed_from = np.zeros((size, Q), dtype=np.intp)
     for t in range(size):
         if t == problem.left:
-            opened.fill(-np.inf)  # no span goes across the predicate
-        opening = np.where(allowed, best[without] + problem.start[t], -np.inf)  # (S, m)
-        opened_at[opening > opened] = t
+            opened.fill(-np.inf)  # no span crosses the predicate
+        reached = best[before]  # (Q, m, D)
+        source = reached.argmax(axis=2)  # (Q, m)
+        opening = reached[states, roles, source] + problem.start[t]  # (Q, m)
+        better = opening > opened
+        opened_at[better] = t
+        opened_from[better] = before[states, roles, source][better]
         np.maximum(opened, opening, out=opened)
-        closing = opened + gain[t]  # (S, m)
-        role = closing.argmax(axis=1)  # (S,)
-        closed = closing[sets, role]
-        closed_role[t] = np.where(closed > best, role, -1)
-        closed_from[t] = opened_at[sets, role]
-        best = np.maximum(best, closed)
-    return _trace_back(problem, closed_role, closed_from, without)
+        closing = opened + gain[t]  # (Q, m)
+        role = closing.argmax(axis=1)  # (Q,)
+        closed = closing[states[:, 0], role]
+        closed_role[t] = np.where(closed > best[:-1], role, -1)
+        closed_at[t], closed_from[t] = opened_at[states[:, 0], role], opened_from[states[:, 0], role]
+        best[:-1] = np.maximum(best[:-1], closed)
+    state = int(np.where(automaton.accepting, best[:-1], -np.inf).argmax())
+    return _trace_back(problem, state, closed_role, closed_at, closed_from)
 
 
-def _role_sets(limited: Bools) -> tuple[Bools, Ints]:
-    """For each set of limited roles, as bits: does it allow role k, and what is left of it after k? (S, m)"""
-    bit = np.where(limited, 1 << (np.cumsum(limited) - limited), 0)  # (m,)
-    sets = np.arange(1 << int(limited.sum()))[:, None]  # (S, 1)
-    return (sets & bit) == bit, sets & ~bit
-
-
-def _trace_back(problem: Problem, closed_role: Ints, closed_from: Ints, without: Ints) -> list[Pick]:
+def _trace_back(
+    problem: Problem, state: int, closed_role: Ints, closed_at: Ints, closed_from: Ints
+) -> list[Pick]:
     picks = []
-    t, allowed = len(closed_role) - 1, len(without) - 1
+    t = len(closed_role) - 1
     while t >= 0:
-        k = int(closed_role[t, allowed])
+        k = int(closed_role[t, state])
         if k >= 0:
-            first, last = int(closed_from[t, allowed]), t
+            first, last = int(closed_at[t, state]), t
             # The rounding of a sum can let in a span that is level with Null.
             if problem.start[first, k] + problem.end[last, k] > problem.null[k]:
                 picks.append(problem.pick(k, first, last))
-            t, allowed = first, int(without[allowed, k])
+            t, state = first, int(closed_from[t, state])
         t -= 1
     return picks

@@ -1,59 +1,160 @@
-"""Scores of spans to arguments: the candidates, and what is made of them."""
+"""Span selection: each role's softmax over all spans, decoded by argmax, greedy or exact search."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, get_args
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from spansrl.decoding.candidates import Columns, Pick, best_candidates, columns_with_candidates
-from spansrl.decoding.scores import SpanScores
+from spansrl.decoding.candidates import Columns, Pick, SearchScores, best_candidates, columns_with_candidates
+from spansrl.decoding.scores import (
+    Arrays,
+    Bools,
+    Decoder,
+    Floats,
+    Ints,
+    Order,
+    check_decoding,
+    check_shapes,
+)
 from spansrl.decoding.searching import needs_search, problem_of, search_exactly, search_greedily
-from spansrl.errors import ConfigError, DataError
+from spansrl.errors import DataError
 from spansrl.structures import Argument, Span
 from spansrl.tags import is_core
 
-Method = Literal["greedy", "argmax", "exact"]
-METHODS: tuple[Method, ...] = get_args(Method)
-Order = Literal["prob", "raw"]
+# Log-probabilities (P,) of chosen spans, from their propositions, roles, first and last tokens (P,) each.
+LogProbs = Callable[[Ints, Ints, Ints, Ints], Floats]
 
 
-def decode(
-    scores: SpanScores, roles: Sequence[str], *, method: Method = "greedy", order: Order = "prob"
-) -> list[tuple[Argument, ...]]:
-    """The arguments of each proposition, sorted by span; `order` is what greedy search goes by."""
-    if len(roles) != scores.start.shape[2]:
-        raise DataError(f"{len(roles)} roles are given for scores of {scores.start.shape[2]} roles")
-    if method not in METHODS:
-        raise ConfigError(f"there is no decoder '{method}'; choose greedy, argmax or exact")
-    if order not in ("prob", "raw"):
-        raise ConfigError(f"greedy search has no order '{order}'; choose prob or raw")
+@dataclass(frozen=True, slots=True)
+class SpanScores:
+    """F(i, j, r) = start + end, with log Z of each role's softmax over spans; Null is (p, p).
+
+    Rows at or beyond a proposition's length are padding. Within the length, −inf in `start` or `end` forbids
+    a boundary; a role that is −inf throughout is ruled out.
+    """
+
+    start: Floats  # (N, T, R)
+    end: Floats  # (N, T, R): end[n, j] is for spans whose last token is j
+    log_z: Floats  # (N, R)
+    lengths: Ints  # (N,)
+    pred: Ints  # (N,)
+
+    def __post_init__(self) -> None:
+        check_shapes(self.start, self.end, self.lengths, self.pred)
+        shape = len(self.start), self.start.shape[2]
+        if self.log_z.shape != shape:
+            raise DataError(f"log_z must have the shape {shape} to fit the scores, found {self.log_z.shape}")
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, lengths: Ints, pred: Ints) -> SpanScores:
+        """Scores from `start` and `end`."""
+        start, end = arrays["start"], arrays["end"]
+        return cls(start, end, log_partition(start, end, lengths), lengths, pred)
+
+    @staticmethod
+    def take_roles(arrays: Arrays, roles: Ints) -> Arrays:
+        """`start` and `end` with their roles in another order."""
+        return {name: array[:, :, roles] for name, array in arrays.items()}
+
+    @property
+    def null(self) -> Floats:
+        """F(p, p, r): (N, R)"""
+        rows = np.arange(len(self.pred))
+        null: Floats = self.start[rows, self.pred].astype(np.float64) + self.end[rows, self.pred]
+        return null
+
+    def decode(
+        self, roles: Sequence[str], *, decoder: Decoder = "greedy", order: Order = "prob"
+    ) -> list[tuple[Argument, ...]]:
+        """The arguments of each proposition, sorted by span; `order` is what greedy search goes by."""
+        check_decoding(self.start.shape[2], roles, decoder, order)
+        by_prob = decoder == "greedy" and order == "prob"
+        offset = self.log_z if by_prob else np.zeros_like(self.log_z)
+        scores = SearchScores(self.start, self.end, self.null, offset, self.lengths, self.pred)
+        picks = search_spans(scores, roles, decoder)
+        return arguments(picks, roles, len(self.pred), self.log_prob)
+
+    def log_prob(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
+        """log P(i, j | r) of chosen spans (P,)."""
+        start, end = self.start[prop, first, role].astype(np.float64), self.end[prop, last, role]
+        return start + end - self.log_z[prop, role]
+
+    def with_handicap(self, handicap: float) -> SpanScores:
+        """Lower the score of Null: nothing else that may be chosen begins at the predicate."""
+        start = self.start.copy()
+        start[np.arange(len(self.pred)), self.pred] -= handicap
+        return replace(self, start=start)
+
+    def without_roles(self, ruled_out: Bools) -> SpanScores:
+        """Forbid roles: ruled_out (N, R)."""
+        return replace(self, start=np.where(ruled_out[:, None], -np.inf, self.start))
+
+
+class Chosen(NamedTuple):
+    """P chosen spans."""
+
+    prop: Ints  # (P,)
+    role: Ints  # (P,)
+    first: Ints  # (P,) tokens, both inclusive
+    last: Ints  # (P,)
+
+
+def search_spans(scores: SearchScores, roles: Sequence[str], decoder: Decoder) -> Chosen:
+    """The candidates that a decoder chooses."""
     if not scores.start.size:
-        return [()] * len(scores.pred)
-
-    columns = columns_with_candidates(scores, by_prob=method == "greedy" and order == "prob")
+        return Chosen(*[np.zeros(0, dtype=np.intp)] * 4)
+    columns = columns_with_candidates(scores)
     first, last = best_candidates(columns)  # (M,), (M,)
     picks = list(map(Pick, range(len(first)), first.tolist(), last.tolist()))
-    if method != "argmax":
+    if decoder != "argmax":
         core = np.array([is_core(role) for role in roles], dtype=bool)[columns.role]  # (M,)
         hard = needs_search(columns, first, last, core)  # (N,)
+        if decoder == "constrained":
+            linked = np.array([role[:2] in ("C-", "R-") for role in roles], dtype=bool)
+            hard[columns.prop[linked[columns.role]]] = True
         picks = [picks[column] for column in np.flatnonzero(~hard[columns.prop])]
-        search = search_greedily if method == "greedy" else search_exactly
         for prop in np.flatnonzero(hard).tolist():
-            picks.extend(search(problem_of(columns, core, prop)))
-    return _arguments(scores, roles, columns, picks)
-
-
-def _arguments(
-    scores: SpanScores, roles: Sequence[str], columns: Columns, picks: Sequence[Pick]
-) -> list[tuple[Argument, ...]]:
+            picks.extend(_search(columns, core, prop, roles, decoder))
     column, first, last = np.array(picks, dtype=np.intp).reshape(-1, 3).T  # (P,) each
-    prop, role = columns.prop[column], columns.role[column]
-    log_prob = columns.start[first, column] + columns.end[last, column] - scores.log_z[prop, role]
-    prob = np.exp(np.minimum(log_prob, 0.0))  # a log Z of single precision may be a little too small
-    order = np.lexsort((role, last, first))
-    found: list[list[Argument]] = [[] for _ in scores.pred]
-    for n, r, i, j, p in zip(*(x[order].tolist() for x in (prop, role, first, last, prob)), strict=True):
+    return Chosen(columns.prop[column], columns.role[column], first, last)
+
+
+def _search(columns: Columns, core: Bools, prop: int, roles: Sequence[str], decoder: Decoder) -> list[Pick]:
+    problem = problem_of(columns, core, prop)
+    if decoder == "greedy":
+        return search_greedily(problem)
+    if decoder == "exact":
+        return search_exactly(problem)
+    return search_exactly(problem, [roles[columns.role[column]] for column in problem.columns])
+
+
+def arguments(
+    chosen: Chosen, roles: Sequence[str], n_props: int, log_prob: LogProbs
+) -> list[tuple[Argument, ...]]:
+    """Chosen spans as the arguments of each proposition, sorted by span."""
+    # A log Z of single precision may be a little too small.
+    prob = np.exp(np.minimum(log_prob(*chosen), 0.0))
+    order = np.lexsort((chosen.role, chosen.last, chosen.first))
+    found: list[list[Argument]] = [[] for _ in range(n_props)]
+    for n, r, i, j, p in zip(*(part[order].tolist() for part in (*chosen, prob)), strict=True):
         found[n].append(Argument(roles[r], Span(i, j + 1), p))
     return [tuple(args) for args in found]
+
+
+def log_partition(start: Floats, end: Floats, lengths: Ints) -> Floats:
+    """log Z (N, R) of the softmax over all spans of a sentence, including those that cover the predicate.
+
+    Exact, stable and in linear time: logsumexp over j of end(j) + logsumexp over i <= j of start(i), in
+    double precision.
+    """
+    inside = np.arange(start.shape[1])[:, None] < lengths[:, None, None]  # (N, T, 1)
+    begun = np.logaddexp.accumulate(np.where(inside, start, -np.inf), axis=1, dtype=np.float64)  # (N, T, R)
+    by_end = begun + np.where(inside, end, -np.inf)  # (N, T, R)
+    peak = by_end.max(axis=1, initial=-np.inf)  # (N, R)
+    peak[peak == -np.inf] = 0.0  # a role that is −inf throughout: log Z is −inf, not nan
+    with np.errstate(divide="ignore"):
+        log_z: Floats = np.log(np.exp(by_end - peak[:, None]).sum(axis=1)) + peak
+    return log_z

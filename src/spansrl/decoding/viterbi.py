@@ -1,4 +1,4 @@
-"""Viterbi over BIO tags, and the arguments that tags stand for."""
+"""Viterbi over BIO tags, and the arguments that a tag sequence encodes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from spansrl.decoding.scores import Bools, Floats, Ints, TagScores
+from spansrl.decoding.constraints import Automaton
+from spansrl.decoding.scores import Bools, Floats, Ints
 from spansrl.errors import DataError
 from spansrl.structures import Argument, Span
 from spansrl.tags import phrases_from_bio
@@ -48,18 +49,55 @@ def viterbi(
     tags = np.full((N, T), -1)
     tag = final.argmax(axis=1)  # (N,)
     for t in reversed(range(T)):
-        # Which tag came before is found again for the one path, instead of kept for all.
-        going_on = t + 1 < lengths
+        # The previous tag is recomputed for the one path, instead of kept for all.
         step = (reached[t] + transitions[:, tag].T).argmax(axis=1)
-        tag = np.where(going_on, step, tag)
+        tag = np.where(t + 1 < lengths, step, tag)
         tags[:, t] = np.where(t < lengths, tag, -1)
     return TagPaths(tags, final.max(axis=1))
+
+
+def viterbi_under(
+    automaton: Automaton, emissions: Floats, transitions: Floats, start_scores: Floats
+) -> list[int]:
+    """The best path of one proposition, emissions (T, K), whose sequence of roles an automaton accepts.
+
+    Tag 1 + 2r begins role r, tag 2 + 2r continues it, and the other transitions to it must be forbidden.
+    """
+    before = automaton.before()  # (Q, R, D)
+    T, K = emissions.shape
+    Q, R, _ = before.shape
+    begins = 1 + 2 * np.arange(R)
+    states, roles = np.arange(Q)[:, None], np.arange(R)
+    reached = np.full((Q + 1, K), -np.inf)  # the last state is the padding of `before`
+    reached[0] = start_scores
+    tag_before = np.zeros((T, Q + 1, K), dtype=np.intp)
+    state_before = np.zeros((T, Q + 1, K), dtype=np.intp)
+    state_before[:] = np.arange(Q + 1)[:, None]
+    for t in range(T):
+        if t:
+            steps = reached[:, :, None] + transitions  # (Q + 1, K, K)
+            tag_before[t] = steps.argmax(axis=1)
+            reached = steps.max(axis=1)  # (Q + 1, K)
+        opening = reached[before, begins[:, None]]  # (Q, R, D)
+        source = opening.argmax(axis=2)  # (Q, R)
+        origin = before[states, roles, source]  # (Q, R)
+        came_from = tag_before[t][origin, begins]
+        reached[:Q, begins] = opening[states, roles, source]
+        tag_before[t][:Q, begins], state_before[t][:Q, begins] = came_from, origin
+        reached = reached + emissions[t]
+    final = np.where(automaton.accepting[:, None], reached[:Q], -np.inf)
+    state, tag = divmod(int(final.argmax()), K)
+    path = []
+    for t in reversed(range(T)):
+        path.append(tag)
+        state, tag = int(state_before[t, state, tag]), int(tag_before[t, state, tag])
+    return path[::-1]
 
 
 def bio_transitions(tags: Sequence[str]) -> tuple[Bools, Bools]:
     """Which tag may follow which (K, K), row before column, and which may come first (K,).
 
-    I-X follows B-X or I-X only; every other tag may stand anywhere.
+    I-X follows B-X or I-X only; every other tag may be anywhere.
     """
     inside = np.array([tag.startswith("I-") for tag in tags], dtype=bool)
     role = np.array([tag.partition("-")[2] for tag in tags])
@@ -69,10 +107,10 @@ def bio_transitions(tags: Sequence[str]) -> tuple[Bools, Bools]:
 def arguments_from_tags(
     tag_ids: Ints, tags: Sequence[str], *, lengths: Ints, pred: Ints
 ) -> list[tuple[Argument, ...]]:
-    """The arguments that tag sequences (N, T) of ids into `tags` stand for, without probabilities.
+    """The arguments that tag sequences (N, T) of ids into `tags` encode, without probabilities.
 
-    An I-X that continues no X begins one. A span that covers its predicate cannot be an argument: it is left
-    out. A core role may come twice, as nothing in a tag sequence forbids it.
+    An I-X that does not continue an X begins one. A span that covers its predicate is left out. A core role
+    may occur twice, as nothing in a tag sequence forbids it.
     """
     found = []
     for ids, length, p in zip(tag_ids.tolist(), lengths.tolist(), pred.tolist(), strict=True):
@@ -81,12 +119,3 @@ def arguments_from_tags(
             tuple(Argument(role, Span(start, end)) for role, start, end in phrases if not start <= p < end)
         )
     return found
-
-
-def decode_tags(scores: TagScores, roles: Sequence[str]) -> list[tuple[Argument, ...]]:
-    """The arguments of the best tag sequence in which the predicate is O; probabilities are not known."""
-    tags = ["O", *(f"{prefix}-{role}" for role in roles for prefix in "BI")]
-    emissions = scores.emissions.copy()
-    emissions[np.arange(len(scores.pred)), scores.pred, 1:] = -np.inf
-    best = viterbi(emissions, scores.transitions, scores.first, lengths=scores.lengths)
-    return arguments_from_tags(best.tags, tags, lengths=scores.lengths, pred=scores.pred)

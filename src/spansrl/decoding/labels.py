@@ -1,0 +1,116 @@
+"""Label selection: within each span, a softmax over the roles and "no role" (He et al. 2018).
+
+"No role" scores 0, so a span is a candidate for a role where F > 0. The normalizer belongs to the span:
+log P(r | i, j) = F(i, j, r) − log(1 + Σ_r' exp F(i, j, r')).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from spansrl.decoding.candidates import SearchScores
+from spansrl.decoding.scores import (
+    Arrays,
+    Bools,
+    Decoder,
+    Floats,
+    Ints,
+    Order,
+    check_decoding,
+    check_shapes,
+)
+from spansrl.decoding.spans import Chosen, SpanScores, arguments, search_spans
+from spansrl.structures import Argument
+from spansrl.tags import is_core
+
+
+@dataclass(frozen=True, slots=True)
+class LabelScores:
+    """F(i, j, r) = start + end, compared with 0 within each span."""
+
+    start: Floats  # (N, T, R)
+    end: Floats  # (N, T, R)
+    lengths: Ints  # (N,)
+    pred: Ints  # (N,)
+    handicap: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_shapes(self.start, self.end, self.lengths, self.pred)
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, lengths: Ints, pred: Ints) -> LabelScores:
+        """Scores from `start` and `end`."""
+        return cls(arrays["start"], arrays["end"], lengths, pred)
+
+    @staticmethod
+    def take_roles(arrays: Arrays, roles: Ints) -> Arrays:
+        """`start` and `end` with their roles in another order."""
+        return SpanScores.take_roles(arrays, roles)
+
+    def decode(
+        self, roles: Sequence[str], *, decoder: Decoder = "greedy", order: Order = "prob"
+    ) -> list[tuple[Argument, ...]]:
+        """The arguments of each proposition, sorted by span; `order` is what greedy search goes by."""
+        check_decoding(self.start.shape[2], roles, decoder, order)
+        if decoder in ("greedy", "argmax") and order == "prob":
+            chosen = self._search_by_prob(roles, decoder)
+        else:
+            shape = len(self.pred), len(roles)
+            null, zero = np.full(shape, -self.handicap), np.zeros(shape)
+            scores = SearchScores(self.start, self.end, null, zero, self.lengths, self.pred)
+            chosen = search_spans(scores, roles, decoder)
+        return arguments(chosen, roles, len(self.pred), self.log_prob)
+
+    def _search_by_prob(self, roles: Sequence[str], decoder: Decoder) -> Chosen:
+        core = [is_core(role) for role in roles]
+        found = []
+        for n in range(len(self.pred)):
+            candidates = self._candidates(n)
+            role, first, last = candidates
+            log_prob = self.log_prob(np.full_like(role, n), role, first, last)
+            ranked = np.lexsort((role, last, first, -log_prob))
+            used = np.zeros(len(core), dtype=bool)
+            taken = np.zeros(self.start.shape[1], dtype=bool)
+            for r, i, j in zip(*(part[ranked].tolist() for part in candidates), strict=True):
+                if used[r] or taken[i : j + 1].any():
+                    continue
+                found.append((n, r, i, j))
+                if decoder == "argmax":
+                    used[r] = True
+                else:
+                    used[r] = core[r]
+                    taken[i : j + 1] = True
+        return Chosen(*np.array(found, dtype=np.intp).reshape(-1, 4).T)
+
+    def _candidates(self, n: int) -> tuple[Ints, Ints, Ints]:
+        """Role, first and last token of the spans that score above "no role"; one row of spans at a time."""
+        length, p = int(self.lengths[n]), int(self.pred[n])
+        parts = []
+        for i in range(length):
+            stop = length if i > p else p
+            score = self.start[n, i].astype(np.float64) + self.end[n, i:stop]  # (stop − i, R)
+            width, role = np.nonzero(score > -self.handicap)
+            parts.append((role, np.full_like(role, i), i + width))
+        role, first, last = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return role, first, last
+
+    def log_prob(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
+        """log P(r | i, j) of chosen spans (P,)."""
+        out = np.empty(len(prop))
+        for k in range(0, len(prop), 4096):
+            part = slice(k, k + 4096)
+            scores = self.start[prop[part], first[part]].astype(np.float64) + self.end[prop[part], last[part]]
+            log_z = np.logaddexp(0.0, np.logaddexp.reduce(scores, axis=1))
+            out[part] = scores[np.arange(len(scores)), role[part]] - log_z
+        return out
+
+    def with_handicap(self, handicap: float) -> LabelScores:
+        """Let spans below "no role" in."""
+        return replace(self, handicap=self.handicap + handicap)
+
+    def without_roles(self, ruled_out: Bools) -> LabelScores:
+        """Forbid roles: ruled_out (N, R)."""
+        return replace(self, start=np.where(ruled_out[:, None], -np.inf, self.start))
