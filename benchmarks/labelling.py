@@ -7,38 +7,47 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from measure import machine, peak_of_process, table
-from spansrl.decoding import SpanScores, TagScores
+from spansrl.arrays import IntArray
 from spansrl.formats import read_sentences
-from spansrl.inference.labeler import Scorer
-from spansrl.structures import Sentence
-from spansrl.training.ensembles import load_labeler
+from spansrl.inference.loading import load
+from spansrl.inference.model import Encoding, Model, PredicateScores, Prepared, Tokens
 
 
-class TimedScorer:
-    """A scorer that keeps the time it takes."""
+class TimedModel:
+    """A model that measures the time it takes."""
 
-    def __init__(self, scorer: Scorer) -> None:
-        self.scorer = scorer
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.roles = model.roles
+        self.finds_predicates = model.finds_predicates
         self.spent = 0.0
 
-    @property
-    def roles(self) -> Sequence[str]:
-        """The scorer's own."""
-        return self.scorer.roles
+    def prepare(self, sentences: Sequence[Tokens]) -> Prepared:
+        """Timed."""
+        return self._timed(self.model.prepare, sentences)
 
-    def score(self, sentences: Sequence[Sentence]) -> SpanScores | TagScores:
-        """The scorer's scores."""
+    def encode(self, prepared: Prepared, rows: IntArray) -> Encoding:
+        """Timed."""
+        return self._timed(self.model.encode, prepared, rows)
+
+    def score(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
+        """Timed."""
+        return self._timed(self.model.score, encoding, sentence, pred)
+
+    def _timed(self, function: Callable[..., Any], *args: Any) -> Any:
         before = time.perf_counter()
-        scores = self.scorer.score(sentences)
-        self.spent += time.perf_counter() - before
-        return scores
+        try:
+            return function(*args)
+        finally:
+            self.spent += time.perf_counter() - before
 
 
 def main() -> None:
@@ -52,19 +61,19 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     sentences = list(read_sentences(options.sentences))
-    labeler = load_labeler(options.model)
-    list(labeler.label(sentences[:64]))  # warm up
-    scorer = TimedScorer(labeler.scorer)
+    pipeline = load(options.model, threads=options.threads, frames=False)
+    list(pipeline.label(sentences[:64], predicates="given"))  # warm up
+    model = TimedModel(pipeline.model)
+    pipeline = replace(pipeline, model=model)
     before = time.perf_counter()
-    n_args = sum(
-        len(prop.args) for sent in replace(labeler, scorer=scorer).label(sentences) for prop in sent.props
-    )
+    labeled = pipeline.label(sentences, predicates="given")
+    n_args = sum(len(prop.args) for sent in labeled for prop in sent.props)
     whole = time.perf_counter() - before
     n_props = sum(len(sent.props) for sent in sentences)
-    rest = whole - scorer.spent
+    rest = whole - model.spent
     print(f"Labelling {len(sentences)} sentences, {n_props} predicates, {n_args} arguments; {machine()}\n")
     rows = [
-        ["scores (embedder, encoder, output)", f"{scorer.spent:.2f}", f"{scorer.spent / whole:.1%}"],
+        ["scores (embedder, encoder, output)", f"{model.spent:.2f}", f"{model.spent / whole:.1%}"],
         ["decoding and the rest", f"{rest:.2f}", f"{rest / whole:.1%}"],
         ["whole", f"{whole:.2f}", "100%"],
     ]

@@ -132,11 +132,11 @@ def shares(sentences: Sequence[Sentence], model: Path) -> list[list[str]]:
     srl = spansrl.load(model, threads=1)
     assert isinstance(srl.model, runtime.OnnxModel)
     parts = [
-        ("word pieces", srl.model, "_inputs"),
-        ("encoder", srl.model._graphs, "encoder"),
-        ("arguments and senses, network", srl.model._graphs, "arguments"),
+        ("word pieces", srl.model, "prepare"),
+        ("encoder", srl.model, "_encoder"),
+        ("arguments and senses, network", srl.model, "_arguments"),
         ("log Z", runtime, "log_partition"),
-        ("decoding", pipeline_module, "decode_scores"),
+        ("decoding", pipeline_module, "decode"),
         ("choice of senses, lemmas", pipeline_module.Pipeline, "_sense"),
     ]
     spent: Counter[str] = Counter()

@@ -18,12 +18,10 @@ import torch
 
 from spansrl.evaluation import official_report, score
 from spansrl.formats import read_sentences, write_sentences
-from spansrl.inference.labeler import Labeler
+from spansrl.inference.loading import load
+from spansrl.inference.pipeline import Pipeline
 from spansrl.nn.embedders.embed import LayeredEmbedder
-from spansrl.nn.ensembles import MixtureScorer, ProductScorer
-from spansrl.nn.network import TorchScorer
 from spansrl.structures import Sentence
-from spansrl.training.ensembles import load_labeler
 
 HEADER = [
     "model",
@@ -57,22 +55,24 @@ def main() -> None:
     seen = {sent.tokens for sent in read_sentences(options.data / "train.jsonl")} if options.unseen else set()
     print("| " + " | ".join(HEADER) + " |\n|" + " --- |" * len(HEADER), flush=True)
     for model in options.models:
-        labeler = load_labeler(model, method=options.decoder)
+        pipeline = load(model, threads=options.threads, frames=False, decoder=options.decoder)
         for split in options.splits.split(","):
             gold = [
                 sent
                 for sent in read_sentences(options.data / f"{split}.jsonl")
                 if sent.tokens and sent.tokens not in seen
             ]
-            print(row(labeler, model, split, gold, options), flush=True)
+            print(row(pipeline, model, split, gold, options), flush=True)
 
 
-def row(labeler: Labeler, model: Path, split: str, gold: list[Sentence], options: argparse.Namespace) -> str:
+def row(
+    pipeline: Pipeline, model: Path, split: str, gold: list[Sentence], options: argparse.Namespace
+) -> str:
     """One line of the table; keeps predictions and report where asked to."""
     if options.cache:
-        remember(labeler, gold, options.cache)
+        remember(pipeline, gold, options.cache)
     before = time.perf_counter()
-    predicted = list(labeler.label(gold))
+    predicted = list(pipeline.label(gold, predicates="given"))
     spent = time.perf_counter() - before
     result = score(gold, predicted)
     if options.out:
@@ -86,13 +86,10 @@ def row(labeler: Labeler, model: Path, split: str, gold: list[Sentence], options
     return "| " + " | ".join([*cells, epoch_seconds(model), f"{spent:.0f}"]) + " |"
 
 
-def remember(labeler: Labeler, sentences: list[Sentence], cache: Path) -> None:
+def remember(pipeline: Pipeline, sentences: list[Sentence], cache: Path) -> None:
     """Let the model find its frozen encoder's features in the cache."""
-    scorer = labeler.scorer
-    networks = [scorer.network] if isinstance(scorer, TorchScorer) else scorer.experts  # type: ignore[attr-defined]
-    assert isinstance(scorer, (TorchScorer, MixtureScorer, ProductScorer))
     tokens = [sent.tokens for sent in sentences]
-    for network in networks:
+    for network in pipeline.model.networks:  # type: ignore[attr-defined]
         if isinstance(network.embedder, LayeredEmbedder):
             network.embedder.remember(tokens, network.embedder.prepare(tokens, cache))
 

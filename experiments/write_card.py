@@ -13,7 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from spansrl.inference.directory import read_description, read_json, write_bytes, write_manifest
+from spansrl.inference.directory import ModelDirectory, read_json, write_bytes, write_manifest
 
 TEMPLATE = Path(__file__).with_name("card.md")
 LEAST = 20  # arguments of a role that is listed
@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--run", required=True, type=Path, help="the run's directory, for its log")
     parser.add_argument("--date", required=True)
     options = parser.parse_args()
-    description = read_description(options.model)
+    description = ModelDirectory.read(options.model).description
     test, dev, unseen = (
         read_json(path) for path in (options.model / "scores.json", options.dev, options.unseen)
     )

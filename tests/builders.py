@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from spansrl.inference.config import Config, config_from_dict
+from spansrl.inference.config import Config, OutputConfig, config_from_dict
+from spansrl.inference.pipeline import Pipeline
 from spansrl.language.vocabulary import role_inventory
 from spansrl.structures import Argument, Proposition, Sentence, Span
 
@@ -90,6 +92,15 @@ def make_network(sentences=SENTENCES, *, seed: int = 1, **sections: dict) -> Net
     config = make_config(**sections)
     embedder = build_embedder(config.embedder, [sent.tokens for sent in sentences])
     return Network(config, role_inventory(sentences), embedder).eval()
+
+
+def label_given(model, sentences=SENTENCES, **settings) -> list[Sentence]:
+    """Sentences with the arguments that a network or model finds for their predicates."""
+    from spansrl.nn.network import Network, TorchModel
+
+    model = TorchModel(model) if isinstance(model, Network) else model
+    pipeline = replace(Pipeline.plain(model, OutputConfig()), **settings)
+    return list(pipeline.label(sentences, predicates="given"))
 
 
 NETWORKS = {

@@ -1,4 +1,4 @@
-"""A FrameModel made of dice, sentences that teach senses, and what must hold of whatever is labelled."""
+"""A Model made of dice, sentences that teach senses, and what must hold of whatever is labelled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from spansrl.decoding import SpanScores, log_partition
 from spansrl.inference.lexicon import learn_lexicon
-from spansrl.inference.runtime import NO_PREDICATE, Encoding, PredicateScores, lengths_of
+from spansrl.inference.model import NO_PREDICATE, Encoding, PredicateScores, Prepared, lengths_of, narrowed
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.tags import is_core
 
@@ -61,12 +61,17 @@ class FakeModel:
 
     def __init__(self, *, spread: float = 3.0, finds: bool = True, senses: int = len(INVENTORY)) -> None:
         self.spread = spread
-        self.finds = finds
+        self.finds_predicates = finds
         self.senses = senses
         self.batches: list[tuple[int, int, int]] = []  # sentences, longest of them, characters
 
-    def encode(self, sentences: Sequence[Sequence[str]]) -> Encoding:
+    def prepare(self, sentences: Sequence[Sequence[str]]) -> Prepared:
         assert all(sentences), "a sentence without tokens must not be encoded"
+        costs = [sum(1 + len(word) // 8 for word in tokens) for tokens in sentences]
+        return Prepared(sentences, np.array(costs))
+
+    def encode(self, prepared: Prepared, rows) -> Encoding:
+        sentences = [prepared.sentences[row] for row in rows.tolist()]
         lengths = lengths_of(sentences)
         size = sum(len(word) for tokens in sentences for word in tokens)
         self.batches.append((len(sentences), int(lengths.max()), size))
@@ -77,9 +82,10 @@ class FakeModel:
             )
         classes[..., NO_PREDICATE] += self.spread  # most tokens are none
         vectors = np.zeros((*classes.shape[:2], 1), np.float32)
-        return Encoding(sentences, lengths, vectors, classes if self.finds else None)
+        return Encoding(sentences, lengths, vectors, classes if self.finds_predicates else None)
 
-    def score_predicates(self, encoding: Encoding, sentence, pred) -> PredicateScores:
+    def score(self, encoding: Encoding, sentence, pred) -> PredicateScores:
+        encoding, sentence = narrowed(encoding, sentence)
         lengths = encoding.lengths[sentence]
         start = np.full((len(pred), encoding.vectors.shape[1], len(ROLES)), NONSENSE, np.float32)
         end = start.copy()

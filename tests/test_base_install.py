@@ -225,7 +225,7 @@ def state():
     ])
 
 before = state()
-import spansrl, spansrl.formats, spansrl.evaluation, spansrl.inference.labeler, spansrl.corpora.ewt
+import spansrl, spansrl.formats, spansrl.evaluation, spansrl.inference.pipeline, spansrl.corpora.ewt
 print(state() == before)
 """
     done = python(program)

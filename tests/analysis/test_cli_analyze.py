@@ -12,9 +12,9 @@ from builders import SENTENCES, make_network
 from spansrl.analysis import SECTIONS
 from spansrl.cli import analyze, main
 from spansrl.formats import write_sentences
-from spansrl.inference.runtime import ENCODER_GRAPH
+from spansrl.inference.directory import ENCODER_GRAPH
+from spansrl.inference.loading import load
 from spansrl.training.checkpoint import WEIGHTS, save_description, save_weights
-from spansrl.training.ensembles import load_labeler
 from test_base_install import spansrl
 
 
@@ -82,7 +82,7 @@ def models(files):
         save_description(files / kind, network, {})
         save_weights(files / kind, network, epoch=0)
     write_sentences("train.jsonl", SENTENCES)
-    write_sentences("own.jsonl", load_labeler(files / "span").label(SENTENCES))
+    write_sentences("own.jsonl", load(files / "span").label(SENTENCES, predicates="given"))
 
 
 def test_a_model_and_its_training_data_fill_every_section(call, files, models):

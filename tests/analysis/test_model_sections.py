@@ -17,6 +17,7 @@ from spansrl.analysis.decoders import compare_decoders, decoders, overlaps, repe
 from spansrl.analysis.embeddings import cosines, embeddings, kind_of, project
 from spansrl.analysis.neighbors import neighbors, predicted_arguments
 from spansrl.decoding import SpanScores, log_partition
+from spansrl.inference.model import Encoding, PredicateScores, Prepared, lengths_of, score_propositions
 from spansrl.structures import Argument, Span
 from spansrl.tags import is_core
 
@@ -33,8 +34,10 @@ class FakeModel:
     order: str = "prob"
     roles: tuple = ROLES
 
+    finds_predicates = False
+
     @property
-    def scorer(self):
+    def model(self):
         return self
 
     def role_vectors(self):
@@ -45,20 +48,19 @@ class FakeModel:
         yield vectors[:1]
         yield vectors[1:]
 
-    def score(self, sentences):
-        props = [(sent, prop) for sent in sentences for prop in sent.props]
-        lengths = np.array([len(sent) for sent, _ in props])
-        start, end = np.zeros((2, len(props), lengths.max(), len(ROLES)))
-        for n, (sent, prop) in enumerate(props):
-            rng = np.random.default_rng([self.seed, len(sent), prop.pred])
-            start[n, : len(sent)], end[n, : len(sent)] = rng.normal(0, 2, (2, len(sent), len(ROLES)))
-        return SpanScores(
-            start,
-            end,
-            log_partition(start, end, lengths),
-            lengths,
-            np.array([prop.pred for _, prop in props]),
-        )
+    def prepare(self, sentences):
+        return Prepared(sentences, lengths_of(sentences))
+
+    def encode(self, prepared, rows):
+        return Encoding(prepared.sentences, lengths_of(prepared.sentences), None)
+
+    def score(self, encoding, sentence, pred):
+        lengths = encoding.lengths[sentence]
+        start, end = np.zeros((2, len(pred), lengths.max(), len(ROLES)))
+        for n, (length, p) in enumerate(zip(lengths.tolist(), pred.tolist(), strict=True)):
+            rng = np.random.default_rng([self.seed, length, p])
+            start[n, :length], end[n, :length] = rng.normal(0, 2, (2, length, len(ROLES)))
+        return PredicateScores(SpanScores(start, end, log_partition(start, end, lengths), lengths, pred))
 
 
 TRAINING = [
@@ -239,7 +241,7 @@ def test_the_sum_of_exact_search_is_that_of_brute_force_and_greedy_never_beats_i
     model = FakeModel(seed=seed)
     inputs = replace(make_inputs(), gold=gold)
     found = compare_decoders(model, inputs)
-    scores = model.score([gold[0], gold[1]])
+    scores = score_propositions(model, gold).arguments
     assert found.sums["exact"] == pytest.approx([best_sum(scores, n) for n in range(3)])
     assert all(g <= e + 1e-9 for g, e in zip(found.sums["greedy"], found.sums["exact"], strict=True))
 
@@ -247,7 +249,10 @@ def test_the_sum_of_exact_search_is_that_of_brute_force_and_greedy_never_beats_i
 @pytest.mark.parametrize(("seed", "optimal"), [(4, [True, False, True]), (2, [False, True, False])])
 def test_greedy_search_is_optimal_where_it_reaches_the_greatest_sum(seed, optimal):
     model, inputs = FakeModel(seed=seed), make_inputs()
-    sums, scores = compare_decoders(model, inputs).sums["greedy"], model.score(inputs.gold)
+    sums, scores = (
+        compare_decoders(model, inputs).sums["greedy"],
+        score_propositions(model, inputs.gold).arguments,
+    )
     assert [sums[n] == pytest.approx(best_sum(scores, n)) for n in range(3)] == optimal
     section = decoders(replace(inputs, model=model))
     first, *_ = table(section, "decoder-events")

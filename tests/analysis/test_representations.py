@@ -10,7 +10,8 @@ import torch
 
 from builders import SENTENCES, make_network
 from spansrl.analysis.representations import NoSpanModelError, load_model
-from spansrl.inference.runtime import ENCODER_GRAPH
+from spansrl.inference.directory import ENCODER_GRAPH
+from spansrl.inference.model import score_propositions
 from spansrl.nn.ensembles import Mixture
 from spansrl.training.checkpoint import WEIGHTS, save_description, save_weights
 from spansrl.training.ensembles import save_ensemble
@@ -54,7 +55,7 @@ def test_span_vectors_times_label_embeddings_are_the_scores(make, tmp_path):
     model = load_model(directory, tmp_path / "cache")
     vectors = np.concatenate(list(model.argument_vectors(SENTENCES, lambda *told: None)))
     found = scale * vectors @ model.role_vectors().T  # (A, R)
-    scores = model.scorer.score(SENTENCES)
+    scores = score_propositions(model.model, SENTENCES).arguments
     props = [prop for sent in SENTENCES for prop in sent.props]
     expected = [
         scores.start[n, arg.start] + scores.end[n, arg.end - 1]

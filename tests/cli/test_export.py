@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 import torch
 
-from builders import SENTENCES, make_config, make_network
+from builders import SENTENCES, label_given, make_config, make_network
 from nn.test_transformer import make_bert
 from spansrl.cli import export
 from spansrl.errors import ModelError
 from spansrl.formats import write_sentences
-from spansrl.inference.labeler import Labeler
 from spansrl.inference.loading import load
 from spansrl.inference.runtime import OnnxModel
 from spansrl.language.vocabulary import role_inventory
@@ -25,7 +24,6 @@ from spansrl.nn.embedders.embed import build_embedder
 from spansrl.nn.network import Network
 from spansrl.structures import Sentence
 from spansrl.training.checkpoint import load_network, save_description, save_weights
-from spansrl.training.ensembles import load_labeler
 from spansrl.training.export import export_model, portable
 
 pytest.importorskip("onnxscript")
@@ -86,10 +84,10 @@ def network_over(embedder: dict, sections: dict) -> Network:
 
 def check_same_labels(torch_model, exported) -> None:
     """Sentences of all lengths, alone and together."""
-    expected = list(load_labeler(torch_model).label(SENTENCES))
-    labeler = Labeler(OnnxModel.load(exported, threads=1))
-    together = list(labeler.label(SENTENCES))
-    alone = [next(labeler.label([sent])) for sent in SENTENCES]
+    expected = label_given(load_network(torch_model))
+    model = OnnxModel.load(exported, threads=1)
+    together = label_given(model)
+    alone = [label_given(model, [sent])[0] for sent in SENTENCES]
     assert spans(together) == spans(expected)
     assert spans(alone) == spans(expected)
     assert any(spans(expected))

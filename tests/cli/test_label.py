@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import SENTENCES, make_config, make_network
+from builders import SENTENCES, label_given, make_config, make_network
 from spansrl.cli import label_input
 from spansrl.cli.label import command as label_command
 from spansrl.cli.label_input import text_sentences
@@ -24,13 +24,12 @@ from spansrl.formats import read_sentences, write_sentences
 from spansrl.inference.calibration import Calibration
 from spansrl.inference.cutting import sentences_of
 from spansrl.inference.directory import write_json
-from spansrl.inference.labeler import Labeler
 from spansrl.inference.lexicon import LEXICON, learn_lexicon, lexicon_to_dict
 from spansrl.inference.loading import CALIBRATION, load
 from spansrl.language.tokenizer import MAX_TOKENS
 from spansrl.language.vocabulary import role_inventory
 from spansrl.nn.embedders.embed import build_embedder
-from spansrl.nn.network import Network, TorchScorer
+from spansrl.nn.network import Network
 from spansrl.structures import Document, Sentence
 from spansrl.training.checkpoint import save_description, save_weights
 
@@ -113,7 +112,7 @@ def stdin(monkeypatch):
 
 def test_the_output_is_the_labelers_in_order(call, tmp_path):
     assert call("label", "--model", "one", "--threads", "1", "in.jsonl", "-o", "out.jsonl") == (0, "", "")
-    expected = list(Labeler(TorchScorer(make_network(seed=1))).label(SENTENCES))
+    expected = label_given(make_network(seed=1))
     found = list(read_sentences(tmp_path / "out.jsonl"))
     assert [sent.tokens for sent in found] == [sent.tokens for sent in SENTENCES]
     for mine, theirs in zip(found, expected, strict=True):

@@ -13,9 +13,8 @@ from spansrl.errors import ModelError, SpansrlError
 from spansrl.inference.directory import (
     DESCRIPTION,
     MANIFEST,
+    ModelDirectory,
     check_manifest,
-    description_config,
-    read_description,
     read_json,
     write_bytes,
     write_json,
@@ -98,7 +97,7 @@ GOOD = {"format": 1, "kind": "network", "config": {}, "roles": ["A0", "A1"], "se
 BAD = {
     "a list": ([], "'format' is missing"),
     "no format": ({"roles": ["A0"]}, "'format' is missing"),
-    "another format": (GOOD | {"format": 2}, "format 2 is not known"),
+    "another format": (GOOD | {"format": 2}, "unknown format 2"),
     "an unknown entry": (GOOD | {"more": 1}, "unknown entries: more"),
     "no roles": (GOOD | {"roles": []}, "'roles' must be a list"),
     "roles that are text": (GOOD | {"roles": "A0"}, "'roles' must be a list"),
@@ -109,7 +108,7 @@ BAD = {
     "another kind": (GOOD | {"kind": "ensemble"}, "'kind' is 'ensemble', expected 'network'"),
     "an ensemble": (
         GOOD | {"kind": "product", "experts": ["a"]},
-        "'kind' is 'product', expected 'network'; an ensemble will not do here: give a single model",
+        "'kind' is 'product', expected 'network'; give a single model, not an ensemble",
     ),
 }
 
@@ -118,28 +117,33 @@ BAD = {
 def test_a_description_that_is_wrong_is_refused_with_its_file(tmp_path, content, message):
     write_json(tmp_path / DESCRIPTION, content)
     with pytest.raises(ModelError, match=message) as caught:
-        read_description(tmp_path, kind="network")
+        ModelDirectory.read(tmp_path, kind="network")
     assert str(caught.value).startswith(str(tmp_path / DESCRIPTION))
     assert "\n" not in str(caught.value)
 
 
 def test_a_good_description_is_read(tmp_path):
     write_json(tmp_path / DESCRIPTION, GOOD)
-    assert read_description(tmp_path, kind="network") == GOOD
-    assert description_config(GOOD, tmp_path).output.kind == "span"
+    found = ModelDirectory.read(tmp_path, kind="network")
+    assert found.description == GOOD
+    assert (found.roles, found.senses) == (("A0", "A1"), ("go.01",))
+    assert found.network_config.output.kind == "span"
+    assert not found.finds_predicates
+    assert ModelDirectory.read(found, kind="network") is found
 
 
 @pytest.mark.parametrize("config", [None, [], {"output": {"kind": "tree"}}, {"more": {}}])
 def test_settings_that_are_wrong_are_refused_with_their_file(tmp_path, config):
+    write_json(tmp_path / DESCRIPTION, GOOD | {"config": config})
     with pytest.raises(ModelError, match=r"config\.json: "):
-        description_config(GOOD | {"config": config}, tmp_path)
+        ModelDirectory.read(tmp_path)
 
 
 def test_what_is_no_model_directory_is_said_so(tmp_path):
     with pytest.raises(ModelError, match="no such model directory"):
-        read_description(tmp_path / "nowhere")
+        ModelDirectory.read(tmp_path / "nowhere")
     with pytest.raises(ModelError, match=r"cannot be read.*is this a model directory"):
-        read_description(tmp_path)
+        ModelDirectory.read(tmp_path)
     (tmp_path / "x.json").write_text("{")
     with pytest.raises(ModelError, match="not JSON"):
         read_json(tmp_path / "x.json")

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fake_model import check_legal
+from spansrl.inference.directory import ENCODER_GRAPH
 from spansrl.inference.loading import load, shipped_model
-from spansrl.inference.runtime import ENCODER_GRAPH
 from spansrl.structures import Document, Sentence
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "sentences.jsonl"

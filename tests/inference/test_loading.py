@@ -14,12 +14,17 @@ import pytest
 from fake_model import assert_same_labels, check_legal
 from spansrl.errors import ConfigError, MissingExtraError, ModelError
 from spansrl.inference.calibration import Calibration, Curve
-from spansrl.inference.directory import MANIFEST, write_json, write_manifest
+from spansrl.inference.directory import (
+    ARGUMENTS_GRAPH,
+    ENCODER_GRAPH,
+    MANIFEST,
+    write_json,
+    write_manifest,
+)
 from spansrl.inference.lexicon import LEXICON
-from spansrl.inference.loading import CALIBRATION, GivenPredicates, load, read_calibration, shipped_model
-from spansrl.inference.pipeline import Pipeline
-from spansrl.inference.runtime import ARGUMENTS_GRAPH, ENCODER_GRAPH, OnnxModel, token_inputs
-from spansrl.nn.network import TorchScorer
+from spansrl.inference.loading import CALIBRATION, load, read_calibration, shipped_model
+from spansrl.inference.runtime import OnnxModel, token_inputs
+from spansrl.nn.network import TorchModel
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.training.export import export_model
 from toy_text_model import SENSES, TOYS, make_text_network, save, train
@@ -47,7 +52,7 @@ def exported(trained, tmp_path_factory) -> Path:
 def test_an_exported_model_labels_text_as_torch_does(trained, exported):
     ours, theirs = load(exported, threads=1, frames=False), load(trained, threads=1, frames=False)
     assert isinstance(ours.model, OnnxModel)
-    assert isinstance(theirs.model, TorchScorer)
+    assert isinstance(theirs.model, TorchModel)
     found, expected = ours(TEXT), theirs(TEXT)
     assert_same_labels(found.sentences, expected.sentences)
     props = [prop for sent in found.sentences for prop in sent.props]
@@ -67,8 +72,8 @@ def test_what_the_directory_holds_is_used(exported):
     srl = load(exported, frames=False)
     assert srl.inventory.senses == SENSES
     assert srl.calibration.arguments == Curve(0.5, 0.1)
-    assert (srl.method, srl.order) == ("greedy", "prob")
-    assert load(exported, frames=False, method="exact").method == "exact"
+    assert (srl.decoder, srl.order) == ("greedy", "prob")
+    assert load(exported, frames=False, decoder="exact").decoder == "exact"
 
 
 def test_a_directory_without_lexicon_and_calibration_gives_neither_senses_nor_other_chances(
@@ -140,7 +145,7 @@ def test_a_damaged_calibration_is_refused_with_its_file(tmp_path):
 
 @pytest.mark.parametrize("words", [{"a": 1}, ["a", 1], None])
 def test_words_that_are_no_list_are_refused(exported, tmp_path, words):
-    config = load(exported, frames=False).model.config.embedder
+    config = load(exported, frames=False).model.directory.network_config.embedder
     (tmp_path / "words.json").write_text(json.dumps(words))
     with pytest.raises(ModelError, match=r"words\.json: must be a list of words"):
         token_inputs(config, tmp_path)
@@ -149,21 +154,24 @@ def test_words_that_are_no_list_are_refused(exported, tmp_path, words):
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"threads": 0}, "threads is 0; give 1 or more, or nothing for all cores"),
-        ({"threads": -1}, "threads is -1; give 1 or more"),
-        ({"threads": "2"}, "threads is '2'; give 1 or more"),
-        ({"threads": 1.5}, "threads is 1.5; give 1 or more"),
-        ({"threads": True}, "threads is True; give 1 or more"),
-        ({"method": "foo"}, "method is 'foo'; there are greedy, argmax, exact"),
-        ({"method": ["exact"]}, "method is ['exact']; there are greedy, argmax, exact"),
-        ({"frames": "frames.jsonl"}, "frames is 'frames.jsonl'; give True, False or a FrameIndex"),
-        ({"device": "cuda"}, "device is 'cuda'; exported models run on the CPU, so leave it out"),
+        ({"threads": 0}, "threads is 0; expected 1 or more, or None for all cores"),
+        ({"threads": -1}, "threads is -1; expected 1 or more"),
+        ({"threads": "2"}, "threads is '2'; expected 1 or more"),
+        ({"threads": 1.5}, "threads is 1.5; expected 1 or more"),
+        ({"threads": True}, "threads is True; expected 1 or more"),
+        ({"decoder": "foo"}, "unknown decoder 'foo'. Choose from: greedy, argmax, exact"),
+        ({"decoder": ["exact"]}, "unknown decoder ['exact']. Choose from: greedy, argmax, exact"),
+        ({"frames": "frames.jsonl"}, "frames is 'frames.jsonl'; expected True, False or a FrameIndex"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused_before_anything_is_loaded(tmp_path, setting, message):
-    (tmp_path / ENCODER_GRAPH).touch()
     with pytest.raises(ConfigError, match=f"^{re.escape(message)}"):
         load(tmp_path, **setting)
+
+
+def test_an_exported_model_runs_on_the_cpu_only(exported):
+    with pytest.raises(ConfigError, match="device is 'cuda', but exported models run on the CPU"):
+        load(exported, frames=False, device="cuda")
 
 
 @pytest.mark.parametrize("device", ["nonsense", "cuda:99", "meta"])
@@ -177,26 +185,13 @@ def test_a_number_of_threads_may_be_numpys_own(exported):
 
 
 def test_roles_cannot_be_ruled_out_without_frames(exported, tmp_path, monkeypatch):
-    with pytest.raises(ConfigError, match=r"PropBank's frames are needed; leave out frames=False$"):
+    with pytest.raises(ConfigError, match=r"rule_out_roles needs PropBank frames; leave out frames=False$"):
         load(exported, frames=False, rule_out_roles=True)
     monkeypatch.setenv("SPANSRL_HOME", str(tmp_path))
-    with pytest.raises(ConfigError, match="PropBank's frames are needed; register them with: spansrl frames"):
+    with pytest.raises(
+        ConfigError, match="rule_out_roles needs PropBank frames; register them with: spansrl frames"
+    ):
         load(exported, rule_out_roles=True)
-
-
-def test_a_scorer_of_given_predicates_labels_those_and_finds_none(trained):
-    scorer = load(trained, frames=False).model
-    srl = Pipeline(GivenPredicates(scorer))
-    assert srl.model.roles == scorer.roles
-    with pytest.raises(ConfigError, match="does not find predicates"):
-        srl(TEXT)
-    sentences = [Sentence(sent.tokens, sent.props[::-1]) for sent in TOYS]
-    found = list(srl.label(sentences, predicates="given"))
-    expected = list(Pipeline(scorer).label(sentences, predicates="given"))
-    for sent, own in zip(found, expected, strict=True):
-        assert [(p.pred, [(a.role, a.span) for a in p.args]) for p in sent.props] == [
-            (p.pred, [(a.role, a.span) for a in p.args]) for p in own.props
-        ]
 
 
 def test_the_shipped_model_stands_in_the_package():

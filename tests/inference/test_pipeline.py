@@ -19,7 +19,7 @@ from spansrl.decoding import SpanScores
 from spansrl.errors import ConfigError, DataError, SpansrlWarning
 from spansrl.inference.calibration import Calibration, Curve
 from spansrl.inference.cutting import sentences_of
-from spansrl.inference.pipeline import BATCH_TOKENS, Pipeline, rule_out, run_to_end
+from spansrl.inference.pipeline import ENCODER_BATCH, Pipeline, rule_out, run_to_end
 from spansrl.language.lemmas.derivation import likely_stem
 from spansrl.language.tokenizer import MAX_TOKENS
 from spansrl.structures import PREDICATE_TYPES, Argument, Document, Proposition, Sentence, Span
@@ -90,8 +90,8 @@ def given_sentences(draw):
 
 @any_text
 @given(TEXTS, st.sampled_from(["greedy", "exact"]), st.sampled_from([0.1, 3.0, 100.0]))
-def test_any_text_becomes_legal_frames_at_the_places_where_they_stand(text, method, spread):
-    document = pipeline(spread=spread, method=method)(text)
+def test_any_text_becomes_legal_frames_at_the_places_where_they_stand(text, decoder, spread):
+    document = pipeline(spread=spread, decoder=decoder)(text)
     assert document.text == text
     for sent in document.sentences:
         assert text.startswith(sent.text, sent.char_start)
@@ -141,40 +141,42 @@ def test_nothing_in_nothing_out():
 
 @pytest.mark.parametrize("text", [None, 3, b"They left."])
 def test_what_is_no_text_is_refused_with_its_kind(text):
-    with pytest.raises(DataError, match=f"a text must be a string, found {type(text).__name__}$"):
+    with pytest.raises(DataError, match=f"text must be a string, got {type(text).__name__}$"):
         SRL(text)
 
 
 @pytest.mark.parametrize("tokens", [["They", "left"], ("They", "left")])
 def test_tokens_in_the_place_of_a_text_are_refused_with_the_way_to_label_them(tokens):
-    message = f"found {type(tokens).__name__}; for tokens: label([Sentence(tuple(tokens))])"
+    message = f"got {type(tokens).__name__}; to label tokens: label([Sentence(tuple(tokens))])"
     with pytest.raises(DataError, match=re.escape(message)):
         SRL(tokens)
     assert len(list(SRL.label([Sentence(tuple(tokens))]))) == 1
 
 
 def test_a_text_where_many_are_expected_is_not_taken_for_a_list_of_letters():
-    with pytest.raises(ConfigError, match="pipe takes many texts"):
+    with pytest.raises(ConfigError, match=r"pipe\(\) expects an iterable of strings, got a str"):
         list(SRL.pipe("They left."))
 
 
 def test_a_sentence_where_many_are_expected_is_named():
-    with pytest.raises(ConfigError, match=r"label takes many Sentences, and found one; .*\[sentence\]"):
+    with pytest.raises(
+        ConfigError, match=r"label\(\) expects an iterable of Sentences, got one; use label\(\[sentence\]\)"
+    ):
         list(SRL.label(Sentence(("They", "left"))))
 
 
 @pytest.mark.parametrize(
     ("tokens", "message"),
     [
-        ("He left", "must be a tuple of strings, found a str; call the pipeline itself with a text"),
-        ("", "must be a tuple of strings, found a str"),
-        (None, "must be a tuple of strings, found a NoneType"),
-        ((1, 2), "must be strings, found 1 among them"),
-        (("He", None), "must be strings, found None among them"),
+        ("He left", r"must be a tuple of strings, got a str; to label text: srl\(text\)"),
+        ("", "must be a tuple of strings, got a str"),
+        (None, "must be a tuple of strings, got a NoneType"),
+        ((1, 2), "must be strings, found 1"),
+        (("He", None), "must be strings, found None"),
     ],
 )
 def test_tokens_that_are_no_strings_are_refused(tokens, message):
-    with pytest.raises(DataError, match=f"the tokens of a Sentence {message}"):
+    with pytest.raises(DataError, match=f"Sentence.tokens {message}"):
         list(SRL.label([Sentence(tokens)]))
 
 
@@ -267,14 +269,40 @@ def test_a_place_outside_a_sentence_is_refused_whatever_it_is_batched_with(place
         list(SRL.label(sentences, predicates="given"))
 
 
+GOOD = {
+    None: PREDICATE_TYPES,
+    "all": PREDICATE_TYPES,
+    "verb": ("verb",),
+    "Verbs, nouns": ("verb", "noun"),
+    ("verbs", "auxiliaries"): ("verb", "auxiliary"),
+    ("adjective",): ("adjective",),
+    (): (),
+}
+
+
+@pytest.mark.parametrize(("predicates", "types"), GOOD.items(), ids=map(repr, GOOD))
+def test_types_are_singular_or_plural_one_or_several(predicates, types):
+    sent = Sentence(("They", "called", "it", "off", "good", "calls"))
+    (found,) = pipeline(calibration=Calibration(threshold=0.0)).label([sent], predicates=predicates)
+    (everything,) = pipeline(calibration=Calibration(threshold=0.0)).label([sent])
+    assert found.props == tuple(prop for prop in everything.props if prop.type in types)
+
+
+@pytest.mark.parametrize("predicates", ["1,3", [1, 3], (3, 1, 1)])
+def test_indices_are_numbers_or_a_string_of_them(predicates):
+    (found,) = SRL.label([Sentence(("They", "called", "it", "off"))], predicates=predicates)
+    assert [prop.pred for prop in found.props] == [1, 3]
+
+
 BAD = [
-    "verb",
-    "verbs,nouns",
+    "verb,given",
+    "verb,1",
+    "all,verb",
+    "-1",
     "",
-    None,
     5,
     1.5,
-    ["verbs"],
+    ["given"],
     ["verb", 1],
     [True],
     [None],
@@ -294,7 +322,7 @@ def test_predicates_that_mean_nothing_are_refused_in_one_line(predicates):
 
 
 def test_a_text_has_no_given_predicates_and_what_to_do_is_said():
-    message = "'given', and a text comes with none; give types or places of tokens, or Sentences .* to label"
+    message = "'given', but text input has no predicates; use types or token indices, or pass Sentences"
     with pytest.raises(ConfigError, match=message):
         SRL("She left.", predicates="given")
     with pytest.raises(ConfigError, match=message):
@@ -303,7 +331,9 @@ def test_a_text_has_no_given_predicates_and_what_to_do_is_said():
 
 def test_a_model_that_finds_no_predicates_says_so_and_labels_given_ones():
     srl = pipeline(finds=False)
-    with pytest.raises(ConfigError, match=r"does not find predicates; give their places$"):
+    with pytest.raises(
+        ConfigError, match=r"does not find predicates; use predicates='given' or token indices$"
+    ):
         srl("She left.")
     (found,) = srl.label([Sentence(("She", "left"), (Proposition(1),))], predicates="given")
     assert (found.props[0].pred, found.props[0].type, found.props[0].prob) == (1, None, None)
@@ -429,7 +459,7 @@ def test_ruling_out_leaves_other_roles_and_propositions_without_sense_alone():
 @given(TOKENS, st.floats(0, 5))
 def test_a_handicap_of_null_lets_more_roles_in_and_never_fewer(tokens, handicap):
     def roles(handicap: float) -> list[set[str]]:
-        srl = pipeline(method="argmax", calibration=Calibration(handicap=handicap))
+        srl = pipeline(decoder="argmax", calibration=Calibration(handicap=handicap))
         (found,) = srl.label([Sentence(tokens)], predicates=range(len(tokens)))
         return [{arg.role for arg in prop.args} for prop in found.props]
 
@@ -444,8 +474,8 @@ def test_batches_are_bounded_also_where_tokens_are_long():
     sizes = [1, 2, 3, 200, 4] * 300
     list(srl.label([Sentence(("x" * size,) * (size % 7 + 1)) for size in sizes], predicates=[]))
     for sentences, longest, characters in srl.model.batches:
-        assert sentences * longest <= BATCH_TOKENS
-        assert sentences == 1 or characters <= 3 * BATCH_TOKENS
+        assert sentences * longest <= ENCODER_BATCH
+        assert sentences == 1 or characters <= 8 * ENCODER_BATCH
     assert len(srl.model.batches) < len(sizes) / 2
 
 
@@ -496,7 +526,7 @@ def test_repeated_calls_give_the_same_answer():
 
 
 def test_what_is_no_sentence_is_refused_with_what_to_do():
-    with pytest.raises(DataError, match=r"found a list; make them as Sentence\(tuple\(tokens\)\)"):
+    with pytest.raises(DataError, match=r"got a list; make one with Sentence\(tuple\(tokens\)\)"):
         list(SRL.label([["She", "left"]]))
 
 
@@ -520,3 +550,54 @@ def test_steps_yield_the_cost_that_is_left():
         costs = list(Pipeline(FakeModel()).steps([Sentence(tuple(map(str, range(600))))]))
     assert costs == sorted(costs, reverse=True)
     assert len(costs) > 10
+
+
+class Counting(FakeModel):
+    """A FakeModel that remembers predicates × tokens of what it scores."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scored: list[tuple[int, int]] = []  # predicates, tokens of their longest sentence
+
+    def score(self, encoding, sentence, pred):
+        self.scored.append((len(pred), int(encoding.lengths[sentence].max())))
+        return super().score(encoding, sentence, pred)
+
+
+@any_text
+@given(st.lists(given_sentences(), max_size=5), st.integers(1, 40))
+def test_no_more_is_scored_at_once_than_the_limit_or_one_predicate(sentences, limit):
+    model = Counting()
+    srl = Pipeline(model, inventory=INVENTORY, scoring_batch=limit)
+    assert_same_labels(
+        list(srl.label(sentences, predicates="given")), list(SRL.label(sentences, predicates="given"))
+    )
+    assert all(predicates == 1 or predicates * tokens <= limit for predicates, tokens in model.scored)
+
+
+def test_sentences_without_given_predicates_are_not_encoded():
+    srl = pipeline()
+    sentences = [Sentence(()), Sentence(("They", "left")), Sentence(("It", "rained"), (Proposition(1),))]
+    assert [len(sent.props) for sent in srl.label(sentences, predicates="given")] == [0, 0, 1]
+    assert [sentences for sentences, _, _ in srl.model.batches] == [1]
+
+
+def test_lemmas_of_given_predicates_are_kept_where_the_model_has_none():
+    sent = Sentence(("They", "called"), (Proposition(1, lemma="call", sense="call.02"),))
+    (found,) = pipeline(senses=False).label([sent], predicates="given")
+    assert (found.props[0].lemma, found.props[0].sense) == ("call", None)
+
+
+def test_arguments_are_checked_when_the_call_is_made_not_when_it_is_iterated():
+    with pytest.raises(ConfigError):
+        SRL.label([], predicates="foo")
+    with pytest.raises(ConfigError):
+        SRL.pipe("They left.")
+    with pytest.raises(ConfigError):
+        pipeline(finds=False).pipe([])
+
+
+def test_a_pipeline_without_a_limit_takes_long_sentences_whole():
+    sent = long_sentence(700, 3)
+    (found,) = pipeline(max_tokens=None).label([sent], predicates="given")
+    check_legal(found)

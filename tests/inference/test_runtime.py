@@ -10,8 +10,9 @@ import pytest
 
 from spansrl.decoding import log_partition
 from spansrl.errors import ModelError
-from spansrl.inference.runtime import OnnxModel, score_given, token_inputs
-from spansrl.nn.network import TorchScorer
+from spansrl.inference.model import encode_all, score_propositions
+from spansrl.inference.runtime import OnnxModel, token_inputs
+from spansrl.nn.network import TorchModel
 from spansrl.structures import Proposition, Sentence
 from spansrl.training.export import export_model
 from tiny_bert import make_bert
@@ -39,12 +40,12 @@ def models(request, tmp_path_factory):
     }
     source = save(make_text_network(embedder=embedder), root / "model")
     network = export_model(source, root / "out")
-    return TorchScorer(network), OnnxModel.load(root / "out", threads=1), root / "out"
+    return TorchModel(network), OnnxModel.load(root / "out", threads=1), root / "out"
 
 
 def test_vectors_and_classes_are_those_of_torch_whatever_the_tokens(models):
     torch_model, onnx_model, _ = models
-    ours, theirs = onnx_model.encode(SENTENCES), torch_model.encode(SENTENCES)
+    ours, theirs = encode_all(onnx_model, SENTENCES), encode_all(torch_model, SENTENCES)
     assert ours.lengths.tolist() == theirs.lengths.tolist() == [6, 1, 6, 42]
     for s, tokens in enumerate(SENTENCES):
         own = slice(0, len(tokens))
@@ -55,9 +56,9 @@ def test_vectors_and_classes_are_those_of_torch_whatever_the_tokens(models):
 
 def test_a_sentence_is_encoded_alone_as_in_a_batch(models):
     _, model, _ = models
-    batch = model.encode(SENTENCES)
+    batch = encode_all(model, SENTENCES)
     for s, tokens in enumerate(SENTENCES):
-        alone = model.encode([tokens])
+        alone = encode_all(model, [tokens])
         np.testing.assert_allclose(batch.vectors[s, : len(tokens)], alone.vectors[0], **CLOSE)
         np.testing.assert_allclose(batch.classes[s, : len(tokens)], alone.classes[0], **CLOSE)
 
@@ -66,7 +67,7 @@ def test_scores_of_predicates_are_those_of_torch(models):
     torch_model, onnx_model, _ = models
     sentence, pred = np.array([3, 0, 0, 1]), np.array([41, 2, 0, 0])
     ours, theirs = (
-        model.score_predicates(model.encode(SENTENCES), sentence, pred) for model in (onnx_model, torch_model)
+        model.score(encode_all(model, SENTENCES), sentence, pred) for model in (onnx_model, torch_model)
     )
     np.testing.assert_allclose(ours.senses, theirs.senses, **CLOSE)
     np.testing.assert_allclose(ours.arguments.log_z, theirs.arguments.log_z, **CLOSE)
@@ -84,10 +85,9 @@ def test_a_model_scores_the_propositions_of_sentences_in_order(models):
         Sentence(SENTENCES[0], (Proposition(2), Proposition(0))),
         Sentence(SENTENCES[1], (Proposition(0),)),
     ]
-    scores = score_given(model, sentences)
+    scores = score_propositions(model, sentences).arguments
     assert scores.pred.tolist() == [2, 0, 0]
     assert scores.lengths.tolist() == [6, 6, 1]
-    np.testing.assert_array_equal(model.score(sentences).start, scores.start)
 
 
 @pytest.mark.parametrize("positions", [None, "512", 4, True])
@@ -97,4 +97,4 @@ def test_an_encoder_must_say_how_many_positions_it_has(models, tmp_path, positio
     settings = json.loads((files / "config.json").read_text()) | {"max_position_embeddings": positions}
     (files / "config.json").write_text(json.dumps(settings))
     with pytest.raises(ModelError, match=r"config\.json: 'max_position_embeddings' must be a number"):
-        token_inputs(model.config.embedder, files)
+        token_inputs(model.directory.network_config.embedder, files)

@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 
 from builders import SENTENCES as PLAIN_SENTENCES
-from builders import make_network
+from builders import label_given, make_network
 from spansrl.decoding import SpanScores
 from spansrl.formats import read_sentences, write_sentences
-from spansrl.inference.labeler import Labeler
+from spansrl.inference.model import score_propositions
 from spansrl.inference.runtime import OnnxModel
-from spansrl.nn.network import TorchScorer
+from spansrl.nn.network import TorchModel
 from spansrl.structures import Proposition, Sentence
 from spansrl.training.checkpoint import save_description, save_weights
-from spansrl.training.ensembles import labeler_of
 from spansrl.training.export import export_model
 from test_base_install import spansrl
 from tiny_elmo import FIXTURE, make_elmo, needs_fixture
@@ -47,13 +46,9 @@ SENTENCES = [sentence(length) for length in (7, *range(1, 21), 3)]
 class Pair:
     """The same random network on torch and on ONNX Runtime."""
 
-    torch: TorchScorer
+    torch: TorchModel
     onnx: OnnxModel
     directory: Path
-
-    def labeller(self) -> Labeler:
-        """The one that says what is right."""
-        return labeler_of(self.torch, self.torch.network)
 
 
 @pytest.fixture(
@@ -79,12 +74,12 @@ def models(request, elmo, tmp_path_factory):
     save_weights(root / "run", network, epoch=0)
     exported = export_model(root / "run", root / "out")
     shutil.rmtree(root / "run")
-    return Pair(TorchScorer(exported), OnnxModel.load(root / "out", threads=1), root / "out")
+    return Pair(TorchModel(exported), OnnxModel.load(root / "out", threads=1), root / "out")
 
 
 def scores_of(model, sentences) -> list[list[np.ndarray]]:
     """For each proposition the scores of its own tokens."""
-    scores = model.score(sentences)
+    scores = score_propositions(model, sentences).arguments
     parts = [scores.start, scores.end] if isinstance(scores, SpanScores) else [scores.emissions]
     return [[part[n, :length] for part in parts] for n, length in enumerate(scores.lengths)]
 
@@ -110,11 +105,10 @@ def test_a_sentence_has_the_same_scores_alone_as_in_a_batch(models):
 
 
 def test_labels_are_those_of_torch(models):
-    expected = spans(models.labeller().label(SENTENCES))
-    labeler = Labeler(models.onnx)
+    expected = spans(label_given(models.torch, SENTENCES))
     assert any(expected)
-    assert spans(labeler.label(SENTENCES)) == expected
-    assert spans(next(labeler.label([sent])) for sent in SENTENCES) == expected
+    assert spans(label_given(models.onnx, SENTENCES)) == expected
+    assert spans(label_given(models.onnx, [sent])[0] for sent in SENTENCES) == expected
 
 
 def test_the_base_install_gives_them_too(models, tmp_path):

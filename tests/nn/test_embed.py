@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from builders import SENTENCES, make_network
+from builders import SENTENCES, label_given, make_network
 from spansrl.arrays import Ragged
 from spansrl.errors import DataError, FormatError, ModelError
 from spansrl.inference.config import EmbedderConfig
-from spansrl.inference.labeler import Labeler
 from spansrl.nn.batch import Corpus
 from spansrl.nn.embedders.embed import (
     Embedder,
@@ -24,7 +23,6 @@ from spansrl.nn.embedders.embed import (
     load_embedder,
     read_precomputed_features,
 )
-from spansrl.nn.network import TorchScorer
 from spansrl.training.checkpoint import load_network, save_description, save_weights
 
 TOKENS = [("The", "cat"), ("a", "CAT", "chased", "zzz")]
@@ -110,11 +108,11 @@ def save(network, directory: Path) -> Path:
 
 def test_a_model_with_static_vectors_needs_no_file_but_its_own(glove, tmp_path):
     network = make_vector_network(glove)
-    expected = list(Labeler(TorchScorer(network)).label(SENTENCES))
+    expected = label_given(network)
     directory = save(network, tmp_path / "model")
     glove.unlink()
     loaded = load_network(directory)
-    assert list(Labeler(TorchScorer(loaded)).label(SENTENCES)) == expected
+    assert label_given(loaded) == expected
     assert torch.equal(embed(loaded.embedder, TOKENS), embed(network.embedder, TOKENS))
 
 

@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 import torch
 
-from builders import SENTENCES, make_network, make_sentence
+from builders import SENTENCES, label_given, make_network, make_sentence
 from spansrl.decoding import SpanScores, log_partition
 from spansrl.errors import ModelError
-from spansrl.inference.labeler import Labeler
+from spansrl.inference.model import score_propositions
 from spansrl.nn.batch import Corpus
 from spansrl.nn.ensembles import (
     Mixture,
     MixtureInput,
-    MixtureScorer,
-    ProductScorer,
+    MixtureModel,
+    ProductModel,
     check_experts,
     expert_features,
 )
-from spansrl.nn.network import TorchScorer
+from spansrl.nn.network import TorchModel
 from spansrl.nn.outputs.span import span_vectors
 
 
@@ -59,8 +59,8 @@ def test_a_new_mixture_has_zero_gates_an_identity_and_the_mean_of_the_role_rows(
 
 def test_a_new_mixture_of_one_expert_is_that_expert(experts):
     alone = experts[0]
-    batch_scores = TorchScorer(alone).score(SENTENCES)
-    mixed = MixtureScorer(Mixture.of([alone]), [alone]).score(SENTENCES)
+    batch_scores = score_propositions(TorchModel(alone), SENTENCES).arguments
+    mixed = score_propositions(MixtureModel(Mixture.of([alone]), [alone]), SENTENCES).arguments
     assert np.allclose(mixed.start, batch_scores.start, atol=1e-5)
     assert np.allclose(mixed.log_z, batch_scores.log_z, atol=1e-5)
 
@@ -105,17 +105,21 @@ def test_cached_features_are_the_experts_own_and_are_computed_once(experts, tmp_
 
 def test_remembered_features_give_the_labels_of_live_ones(experts, tmp_path):
     mixture = random_mixture(experts)
-    live = MixtureScorer(mixture, experts)
-    remembering = MixtureScorer(mixture, experts)
+    live = MixtureModel(mixture, experts)
+    remembering = MixtureModel(mixture, experts)
     remembering.remember(expert_features(experts, Corpus.of(SENTENCES, experts[0].roles), tmp_path))
-    assert np.allclose(live.score(SENTENCES).log_z, remembering.score(SENTENCES).log_z, atol=1e-2)
+    assert np.allclose(
+        score_propositions(live, SENTENCES).arguments.log_z,
+        score_propositions(remembering, SENTENCES).arguments.log_z,
+        atol=1e-2,
+    )
     unknown = [SENTENCES[0], make_sentence("Something new happened", (2,))]
-    assert np.isfinite(remembering.score(unknown).log_z).all()
+    assert np.isfinite(score_propositions(remembering, unknown).arguments.log_z).all()
 
 
 def test_the_product_is_the_mean_of_the_scores_normalised_anew(experts):
-    scores = [TorchScorer(expert).score(SENTENCES) for expert in experts]
-    product = ProductScorer(experts).score(SENTENCES)
+    scores = [score_propositions(TorchModel(expert), SENTENCES).arguments for expert in experts]
+    product = score_propositions(ProductModel(experts), SENTENCES).arguments
     assert isinstance(product, SpanScores)
     for n, length in enumerate(product.lengths):
         for name in ("start", "end"):
@@ -127,8 +131,8 @@ def test_the_product_is_the_mean_of_the_scores_normalised_anew(experts):
 @pytest.mark.parametrize("span_end", ["last", "next"])
 def test_a_product_of_one_expert_labels_as_that_expert(span_end):
     expert = make_network(output={"span_end": span_end})
-    alone = list(Labeler(TorchScorer(expert)).label(SENTENCES))
-    product = list(Labeler(ProductScorer([expert])).label(SENTENCES))
+    alone = label_given(expert)
+    product = label_given(ProductModel([expert]))
     spans = [[(arg.role, arg.span) for prop in sent.props for arg in prop.args] for sent in alone]
     assert spans == [[(arg.role, arg.span) for prop in sent.props for arg in prop.args] for sent in product]
 
@@ -138,8 +142,8 @@ def test_roles_in_another_order_are_aligned(experts):
     order = torch.randperm(len(reordered.roles), generator=torch.Generator().manual_seed(3))
     reordered.roles = type(reordered.roles)([reordered.roles.items[k] for k in order])
     reordered.output.roles.data = reordered.output.roles.data[order]
-    straight = ProductScorer(experts[:2]).score(SENTENCES)
-    crooked = ProductScorer([experts[0], reordered]).score(SENTENCES)
+    straight = score_propositions(ProductModel(experts[:2]), SENTENCES).arguments
+    crooked = score_propositions(ProductModel([experts[0], reordered]), SENTENCES).arguments
     assert np.allclose(straight.start, crooked.start, atol=1e-5)
     assert torch.allclose(Mixture.of(experts[:2]).roles, Mixture.of([experts[0], reordered]).roles)
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from spansrl.inference.directory import file_hash
 from spansrl.nn.embedders.features import (
     cached_features,
     compute_features,
     corpus_fingerprint,
-    similar_lengths,
 )
 
 SENTENCES = [("Cats", "sleep"), (), ("Dogs", "bark", "loudly", "."), ("Hm",), ("Cats", "purr")]
@@ -131,17 +128,6 @@ def test_no_sentences_have_no_features(tmp_path):
     for features in (compute_features(CountingSource(), []), cached_features(CountingSource(), [], tmp_path)):
         assert len(features) == 0
         assert features.values.shape == (0, 2, 3)
-
-
-@given(st.lists(st.integers(0, 30)), st.integers(1, 60), st.integers(1, 8))
-def test_groups_of_similar_length_hold_every_row_once_and_keep_to_the_limits(lengths, max_tokens, max_rows):
-    groups = list(similar_lengths(lengths, max_tokens=max_tokens, max_rows=max_rows))
-    assert sorted(row for group in groups for row in group) == [k for k, n in enumerate(lengths) if n]
-    for group in groups:
-        assert len(group) <= max_rows
-        assert len(group) * max(lengths[row] for row in group) <= max_tokens or len(group) == 1
-    sizes = [lengths[row] for group in groups for row in group]
-    assert sizes == sorted(sizes)
 
 
 def test_fingerprints_depend_on_content_alone(tmp_path):

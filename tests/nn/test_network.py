@@ -11,13 +11,13 @@ import pytest
 import safetensors.torch
 import torch
 
-from builders import NETWORKS, SENTENCES, make_network, make_sentence
+from builders import NETWORKS, SENTENCES, label_given, make_network, make_sentence
 from spansrl.decoding import SpanScores
 from spansrl.errors import ModelError
 from spansrl.evaluation import score
-from spansrl.inference.labeler import Labeler
+from spansrl.inference.model import score_propositions
 from spansrl.nn.batch import Corpus
-from spansrl.nn.network import Network, TorchScorer
+from spansrl.nn.network import Network, TorchModel
 from spansrl.structures import Sentence
 from spansrl.training.checkpoint import load_network, save_description, save_weights
 
@@ -42,17 +42,13 @@ def inputs_of(network: Network, sentences):
 
 def by_proposition(network: Network, sentences) -> list[tuple[np.ndarray, ...]]:
     """The scores of each proposition, without padding."""
-    scores = TorchScorer(network).score(sentences)
+    scores = score_propositions(TorchModel(network), sentences).arguments
     if isinstance(scores, SpanScores):
         return [
             (scores.start[n, :length], scores.end[n, :length], scores.log_z[n])
             for n, length in enumerate(scores.lengths)
         ]
     return [(scores.emissions[n, :length],) for n, length in enumerate(scores.lengths)]
-
-
-def label(network: Network, sentences, **settings) -> list[Sentence]:
-    return list(Labeler(TorchScorer(network), **settings).label(sentences))
 
 
 def spans(sentences: list[Sentence]) -> list:
@@ -93,11 +89,13 @@ def test_scores_are_the_same_alone_in_any_batch_in_any_order_and_with_any_paddin
 def test_labels_do_not_depend_on_how_the_input_is_batched(sections):
     network = fit(make_network(**sections), steps=8)  # unsure of everything, so that spans compete
     sentences = [*SENTENCES, *EDGES.values()]
-    expected = spans([label(network, [sent])[0] for sent in sentences])
+    expected = spans([label_given(network, [sent])[0] for sent in sentences])
     assert any(args for props in expected for args in props)
-    for max_tokens, window in ((1, 1000), (20, 4), (100_000, 1000)):
-        assert spans(label(network, sentences, max_tokens=max_tokens, window=window)) == expected
-    assert spans(label(network, sentences[::-1])) == expected[::-1]
+    for encoder, scoring in ((1, 1000), (20, 4), (100_000, 1000)):
+        assert (
+            spans(label_given(network, sentences, encoder_batch=encoder, scoring_batch=scoring)) == expected
+        )
+    assert spans(label_given(network, sentences[::-1])) == expected[::-1]
 
 
 @EVERY_NETWORK
@@ -132,7 +130,7 @@ def test_a_network_learns_twenty_propositions_by_heart(sections, variant):
     output = {"span_end": "next", "transitions": "bio"} if variant == "the other" else {}
     network = make_network(**sections | {"output": sections["output"] | output})
     decoder = "exact" if variant == "the other" else "greedy"
-    result = score(SENTENCES, label(fit(network), SENTENCES, method=decoder))
+    result = score(SENTENCES, label_given(fit(network), SENTENCES, decoder=decoder))
     assert result.overall.f1 == 100.0
     assert result.overall.correct == sum(len(prop.args) for sent in SENTENCES for prop in sent.props)
 
@@ -148,7 +146,7 @@ def test_unusual_sentences_can_be_learnt_from_and_labelled(sections, sent):
     loss.backward()
     assert torch.isfinite(loss)
     assert all(torch.isfinite(p.grad).all() for p in network.parameters() if p.grad is not None)
-    (labelled,) = label(network, [sent])
+    (labelled,) = label_given(network, [sent])
     assert labelled.tokens == sent.tokens
     for prop, given in zip(labelled.props, sent.props, strict=True):
         assert prop.pred == given.pred
@@ -198,7 +196,7 @@ def test_saved_and_loaded_a_network_labels_as_before(sections, tmp_path):
     assert not loaded.training
     assert loaded.config == network.config
     sentences = [*SENTENCES, EDGES["unknown words only"]]
-    assert label(loaded, sentences) == label(network, sentences)
+    assert label_given(loaded, sentences) == label_given(network, sentences)
 
 
 def test_weights_do_not_depend_on_when_or_where_they_were_saved(tmp_path):
@@ -209,7 +207,7 @@ def test_weights_do_not_depend_on_when_or_where_they_were_saved(tmp_path):
 def test_a_model_that_knows_no_words_can_be_loaded(tmp_path):
     network = make_network(embedder={"min_count": 100})
     assert len(network.embedder.vocab) == 1
-    assert label(load_network(save(network, tmp_path)), SENTENCES) == label(network, SENTENCES)
+    assert label_given(load_network(save(network, tmp_path)), SENTENCES) == label_given(network, SENTENCES)
 
 
 @pytest.mark.parametrize("word", ["", "\n", "\r", "\u2028", "a\u00a0b", "\ud800", "ǆ"], ids=ascii)

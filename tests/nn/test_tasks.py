@@ -12,7 +12,7 @@ from builders import SENTENCES, make_prop, tagged
 from spansrl.inference.lexicon import learn_lexicon
 from spansrl.inference.pipeline import Pipeline
 from spansrl.language.lemmas import predicate_type
-from spansrl.nn.network import TorchScorer
+from spansrl.nn.network import TorchModel
 from spansrl.nn.tasks import IGNORED, TaskGold, TaskHeads, TaskLabels
 from spansrl.structures import Sentence
 from spansrl.training.checkpoint import load_network
@@ -184,7 +184,7 @@ def test_a_toy_model_learns_all_of_it_and_is_the_same_after_saving(tmp_path):
     # Without context, the two senses of "called" are even chances for two of seven propositions.
     assert losses[-1] < 2 * math.log(2) / 7 + 0.02 < losses[0]
     bare = [Sentence(sent.tokens) for sent in TOYS]
-    found = list(Pipeline(TorchScorer(network)).label(bare))
+    found = list(Pipeline(TorchModel(network)).label(bare))
     assert [[prop.pred for prop in sent.props] for sent in found] == [[1], [1], [1, 2], [1, 2, 3], []]
     assert [[p.type for p in sent.props] for sent in found][2:4] == [
         ["auxiliary", "verb"],
@@ -196,4 +196,4 @@ def test_a_toy_model_learns_all_of_it_and_is_the_same_after_saving(tmp_path):
                 (arg.role, arg.span) for arg in expected.args
             ]
     loaded = load_network(save(network, tmp_path))
-    assert list(Pipeline(TorchScorer(loaded)).label(bare)) == found
+    assert list(Pipeline(TorchModel(loaded)).label(bare)) == found

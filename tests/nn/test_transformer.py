@@ -9,15 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from builders import SENTENCES, make_network
+from builders import SENTENCES, label_given, make_network
 from spansrl.errors import ModelError
 from spansrl.inference.config import EmbedderConfig
 from spansrl.inference.inputs.pieces import MOST_PIECES
-from spansrl.inference.labeler import Labeler
 from spansrl.nn.batch import Corpus
 from spansrl.nn.embedders.embed import TransformerSource, build_embedder
 from spansrl.nn.embedders.transformer import PieceInput, Transformer
-from spansrl.nn.network import TorchScorer
 from spansrl.training.checkpoint import load_network, save_description, save_weights
 from tiny_bert import WINDOW, make_bert, make_tokenizer, tokenizers, transformers
 
@@ -199,10 +197,6 @@ def inputs_of(network):
     return batch, network.embedder.take(network.embedder.prepare(corpus.tokens), batch.rows)
 
 
-def label(network, sentences=SENTENCES, **settings):
-    return list(Labeler(TorchScorer(network), **settings).label(sentences))
-
-
 def spans(sentences) -> list:
     return [[[(arg.role, arg.span) for arg in prop.args] for prop in sent.props] for sent in sentences]
 
@@ -228,10 +222,10 @@ def test_every_parameter_gets_a_gradient_and_a_frozen_encoder_has_none(bert, fin
 @pytest.mark.parametrize("finetune", [False, True], ids=["frozen", "fine-tuned"])
 def test_labels_do_not_depend_on_how_the_input_is_batched(bert, finetune):
     network = make_transformer_network(bert, finetune=finetune)
-    expected = spans(label(network, max_tokens=1))
+    expected = spans(label_given(network, encoder_batch=1, scoring_batch=1))
     assert any(args for props in expected for args in props)
-    assert spans(label(network)) == expected
-    assert spans(label(network, SENTENCES[::-1])) == expected[::-1]
+    assert spans(label_given(network)) == expected
+    assert spans(label_given(network, SENTENCES[::-1])) == expected[::-1]
 
 
 @pytest.mark.parametrize("half", [False, True], ids=["from single precision", "from half precision"])
@@ -249,14 +243,14 @@ def test_a_model_directory_is_complete_by_itself(tmp_path, finetune, half):
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < losses[0]
-    expected = label(network)
+    expected = label_given(network)
     directory = save(network, tmp_path / "model")
     assert (directory / "embedder" / "model.safetensors").exists() != finetune  # the weights are there once
     shutil.rmtree(origin)
     loaded = load_network(directory)
     assert all(parameter.dtype == torch.float32 for parameter in loaded.parameters())
-    assert label(loaded) == expected
-    assert label(load_network(save(loaded, tmp_path / "again"))) == expected
+    assert label_given(loaded) == expected
+    assert label_given(load_network(save(loaded, tmp_path / "again"))) == expected
 
 
 def test_fine_tuning_changes_the_encoder(bert):

@@ -7,15 +7,15 @@ import shutil
 
 import pytest
 
-from builders import SENTENCES, make_network
+from builders import SENTENCES, label_given, make_network
 from spansrl.errors import ConfigError, ModelError
 from spansrl.formats import write_sentences
 from spansrl.inference.config import MIXTURE_DEFAULTS, config_from_dict
-from spansrl.inference.labeler import Labeler
-from spansrl.nn.ensembles import ProductScorer
+from spansrl.inference.loading import load
+from spansrl.nn.ensembles import ProductModel
 from spansrl.training import runs
 from spansrl.training.checkpoint import save_description, save_weights
-from spansrl.training.ensembles import load_labeler, prepare_mixture, save_ensemble
+from spansrl.training.ensembles import prepare_mixture, save_ensemble
 
 
 @pytest.fixture
@@ -50,8 +50,8 @@ def test_a_product_labels_from_its_directory_as_from_its_experts(experts, tmp_pa
     save_ensemble(tmp_path / "product", "product", experts, {"why": "test"})
     for directory in experts:
         shutil.rmtree(directory)  # the ensemble is complete by itself
-    expected = Labeler(ProductScorer([make_network(seed=seed) for seed in (1, 2, 3)])).label(SENTENCES)
-    assert list(load_labeler(tmp_path / "product").label(SENTENCES)) == list(expected)
+    expected = label_given(ProductModel([make_network(seed=seed) for seed in (1, 2, 3)]))
+    assert list(load(tmp_path / "product").label(SENTENCES, predicates="given")) == expected
 
 
 def test_a_trained_mixture_labels_the_same_after_loading_and_learns(experts, data, tmp_path):
@@ -59,7 +59,7 @@ def test_a_trained_mixture_labels_the_same_after_loading_and_learns(experts, dat
     events = list(runs.execute(run, tmp_path / "mixture"))
     losses = [event.step.loss for event in events if event.step.dev is not None]
     assert losses[-1] < losses[0]
-    loaded = list(load_labeler(tmp_path / "mixture").label(SENTENCES))
+    loaded = list(load(tmp_path / "mixture").label(SENTENCES, predicates="given"))
     best = max(event.step.position.best_f1 for event in events)
     from spansrl.evaluation import score
 
@@ -99,4 +99,4 @@ def test_a_damaged_description_is_refused(experts, tmp_path, change, message):
     description = json.loads((out / "config.json").read_text())
     (out / "config.json").write_text(json.dumps(description | change))
     with pytest.raises(ModelError, match=message):
-        load_labeler(out)
+        load(out)

@@ -15,14 +15,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from builders import NETWORKS, SENTENCES, make_config, make_sentence
+from builders import NETWORKS, SENTENCES, label_given, make_config, make_sentence
 from spansrl.errors import ConfigError, DataError, ModelError, SpansrlError
 from spansrl.evaluation import score
 from spansrl.formats import write_sentences
-from spansrl.inference.labeler import Labeler
 from spansrl.inference.lexicon import read_lexicon
 from spansrl.nn.embedders.elmo_files import describe_weights
-from spansrl.nn.network import TorchScorer
 from spansrl.training import run_directory, runs
 from spansrl.training.checkpoint import load_network, saved_epoch
 from tiny_elmo import make_elmo
@@ -193,7 +191,7 @@ def test_the_weights_are_those_of_the_best_epoch(data, tmp_path):
         assert best.best_epoch < 7, "the test needs a run that gets worse at the end"
         assert saved_epoch(out) == best.best_epoch
         dev = runs.read_splits(data).dev
-        labelled = Labeler(TorchScorer(load_network(out))).label(dev)
+        labelled = label_given(load_network(out), dev)
         assert score(dev, labelled).overall.f1 == best.best_f1
 
 

@@ -16,6 +16,8 @@ from spansrl.decoding import Method, SpanScores, decode
 from spansrl.errors import DataError
 from spansrl.evaluation import score
 from spansrl.evaluation.counts import percent
+from spansrl.inference.batching import batches_by_length
+from spansrl.inference.model import score_propositions
 from spansrl.structures import Argument, Sentence
 from spansrl.tags import is_core
 
@@ -47,15 +49,15 @@ def decoders(inputs: Inputs) -> Section:
 
 def compare_decoders(model: SpanModel, inputs: Inputs) -> Comparison:
     """Score every gold predicate once and decode in every way."""
-    roles = model.scorer.roles
+    roles = model.model.roles
     index = {role: k for k, role in enumerate(roles)}
     places = [(s, p) for s, sent in enumerate(inputs.gold) for p in range(len(sent.props))]
-    order = sorted(range(len(places)), key=lambda k: (len(inputs.gold[places[k][0]]), k))
+    lengths = [len(inputs.gold[s]) for s, _ in places]
     found = Comparison({m: [()] * len(places) for m in METHODS}, {m: [0.0] * len(places) for m in METHODS})
     done = 0
-    for rows in _batches(order, [len(inputs.gold[s]) for s, _ in places]):
+    for rows in batches_by_length(lengths, limit=_BATCH_TOKENS):
         batch = [_alone(inputs.gold[s], p) for s, p in (places[k] for k in rows)]
-        scores = model.scorer.score(batch)
+        scores = score_propositions(model.model, batch).arguments
         if not isinstance(scores, SpanScores):
             raise DataError("the model gives scores of tags, which these decoders do not take")
         for method in METHODS:
@@ -78,16 +80,6 @@ def repeats_core(args: Args) -> bool:
     """Whether a core role is there twice."""
     core = [arg.role for arg in args if is_core(arg.role)]
     return len(core) != len(set(core))
-
-
-def _batches(order: Sequence[int], lengths: Sequence[int]) -> list[list[int]]:
-    """Rows of similar length, within the limit of tokens."""
-    batches: list[list[int]] = []
-    for row in order:  # from short to long
-        if not batches or (len(batches[-1]) + 1) * lengths[row] > _BATCH_TOKENS:
-            batches.append([])
-        batches[-1].append(row)
-    return batches
 
 
 def _alone(sent: Sentence, prop: int) -> Sentence:

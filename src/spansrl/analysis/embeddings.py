@@ -25,7 +25,7 @@ def embeddings(inputs: Inputs) -> Section:
     counts = inputs.systems[0].score.roles
     frequent = [
         k
-        for k, role in enumerate(inputs.model.scorer.roles)
+        for k, role in enumerate(inputs.model.model.roles)
         if role in counts and counts[role].correct + counts[role].missed >= inputs.settings.min_count
     ]
     if len(frequent) < 2:
@@ -33,7 +33,7 @@ def embeddings(inputs: Inputs) -> Section:
             f"gold has fewer than two labels with {inputs.settings.min_count} arguments; lower --min-count."
         )
         return Section(NAME, TITLE, left_out=f"Left out: {reason}")
-    roles = [inputs.model.scorer.roles[k] for k in frequent]
+    roles = [inputs.model.model.roles[k] for k in frequent]
     intro = (
         f"The rows of W (Eq. 8) of labels with {inputs.settings.min_count} or more gold arguments. What lies "
         "near each other scores the same spans alike."

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from spansrl.decoding import Order
 from spansrl.errors import DataError
 from spansrl.evaluation import Score, score
-from spansrl.inference.labeler import Scorer
+from spansrl.inference.model import Model
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Proposition, Sentence
 
@@ -24,7 +24,7 @@ class SpanModel(Protocol):
     """A trained model that selects spans, as far as it is looked into."""
 
     @property
-    def scorer(self) -> Scorer:
+    def model(self) -> Model:
         """Scores propositions."""
 
     @property
@@ -32,7 +32,7 @@ class SpanModel(Protocol):
         """What its greedy search goes by."""
 
     def role_vectors(self) -> Vectors:
-        """W, one row a role of the scorer: (R, D)."""
+        """W, one row per role of the model: (R, D)."""
 
     def argument_vectors(self, sentences: Sequence[Sentence], progress: Progress) -> Iterator[Vectors]:
         """The span representations of all arguments in the sentences, in order: blocks (n, D)."""

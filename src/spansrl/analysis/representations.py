@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -18,16 +18,15 @@ from torch import Tensor
 from spansrl.analysis.inputs import Vectors
 from spansrl.decoding import Order
 from spansrl.errors import ModelError
-from spansrl.inference.directory import WEIGHTS, description_config, read_description
-from spansrl.inference.labeler import Labeler, Scorer
-from spansrl.inference.runtime import ENCODER_GRAPH
+from spansrl.inference.directory import WEIGHTS, ModelDirectory
+from spansrl.inference.model import Model
 from spansrl.nn.batch import Corpus
-from spansrl.nn.ensembles import Mixture, MixtureScorer, ProductScorer, expert_features
-from spansrl.nn.network import Network, TorchScorer
+from spansrl.nn.ensembles import Mixture, MixtureModel, expert_features
+from spansrl.nn.network import Network
 from spansrl.nn.outputs.span import SpanOutput, span_vectors
 from spansrl.progress import Progress
 from spansrl.structures import Sentence
-from spansrl.training.ensembles import load_labeler
+from spansrl.training.ensembles import load_torch_model
 
 BLOCK = 4096  # arguments whose vectors are made at once
 
@@ -44,29 +43,20 @@ class LoadedModel:
     of the experts' scores is their product with the experts' label embeddings side by side.
     """
 
-    labeler: Labeler
+    model: Model
+    order: Order
     experts: Sequence[Network]
     mixture: Mixture | None
     cache: Path
 
-    @property
-    def scorer(self) -> Scorer:
-        """Scores propositions."""
-        return self.labeler.scorer
-
-    @property
-    def order(self) -> Order:
-        """What its greedy search goes by."""
-        return self.labeler.order
-
     def role_vectors(self) -> Vectors:
-        """W, one row a role of the scorer: (R, D)."""
+        """W, one row per role of the model: (R, D)."""
         if self.mixture is not None:
             return self.mixture.roles.detach().numpy()
         rows = []
         for expert in self.experts:
             assert isinstance(expert.output, SpanOutput)
-            rows.append(expert.output.roles.detach().numpy()[expert.roles.ids(self.scorer.roles)])
+            rows.append(expert.output.roles.detach().numpy()[expert.roles.ids(self.model.roles)])
         return np.concatenate(rows, axis=1)
 
     def argument_vectors(self, sentences: Sequence[Sentence], progress: Progress) -> Iterator[Vectors]:
@@ -98,29 +88,21 @@ class LoadedModel:
             return (mixed @ self.mixture.transform.T).numpy()
 
 
-def load_model(directory: Path, cache: Path) -> LoadedModel:
+def load_model(path: Path, cache: Path) -> LoadedModel:
     """Any model directory with span scores; raises NoSpanModelError for one that cannot be looked into."""
-    if (directory / ENCODER_GRAPH).exists() and not (directory / WEIGHTS).exists():
-        raise NoSpanModelError(f"{directory} is an exported model; pass the run that it was made of.")
-    description = read_description(directory)
-    if (
-        description.get("kind") == "network"
-        and description_config(description, directory).embedder.precomputed
-    ):
+    directory = ModelDirectory.read(path)
+    if directory.is_exported and not (path / WEIGHTS).exists():
+        raise NoSpanModelError(f"{path} is an exported model; pass the run that it was made of.")
+    if directory.config is not None and directory.config.embedder.precomputed:
         advice = "pass one over ELMo's own files."
-        raise NoSpanModelError(f"{directory} has vectors of its training data only, precomputed; {advice}")
-    labeler = load_labeler(directory)
-    scorer = labeler.scorer
-    if isinstance(scorer, TorchScorer):
-        if not isinstance(scorer.network.output, SpanOutput):
-            raise NoSpanModelError(
-                f"{directory} holds a CRF, without span vectors and label embeddings; pass a span model."
-            )
-        return LoadedModel(labeler, [scorer.network], None, cache)
-    if isinstance(scorer, MixtureScorer):
-        return LoadedModel(labeler, scorer.experts, scorer.mixture, cache)
-    assert isinstance(scorer, ProductScorer)
-    return LoadedModel(labeler, scorer.experts, None, cache)
+        raise NoSpanModelError(f"{path} has vectors of its training data only, precomputed; {advice}")
+    model, output = load_torch_model(directory)
+    if not all(isinstance(network.output, SpanOutput) for network in model.networks):
+        raise NoSpanModelError(
+            f"{path} holds a CRF, without span vectors and label embeddings; pass a span model."
+        )
+    mixture = model.mixture if isinstance(model, MixtureModel) else None
+    return LoadedModel(model, cast(Order, output.order), model.networks, mixture, cache)
 
 
 def _span_vectors(store: Any, prop: Any, first: Any, last: Any, span_end: str) -> Tensor:

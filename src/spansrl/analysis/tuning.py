@@ -15,8 +15,8 @@ from spansrl.arrays import IntArray
 from spansrl.decoding import SpanScores
 from spansrl.evaluation import score
 from spansrl.inference.calibration import Calibration, Curve
-from spansrl.inference.pipeline import Pipeline, predicate_chances
-from spansrl.inference.runtime import Encoding, FrameModel, PredicateScores, Tokens
+from spansrl.inference.model import Encoding, Model, PredicateScores, Prepared, Tokens, encode_all
+from spansrl.inference.pipeline import Pipeline, predicate_probs
 from spansrl.structures import Argument, Sentence
 
 HANDICAPS = (-1.0, -0.8, -0.6, -0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
@@ -44,30 +44,35 @@ def tune(pipeline: Pipeline, gold: Sequence[Sentence]) -> Calibration:
 
 
 class Remembering:
-    """A model that answers what it was asked before from memory, for decoding the same scores again."""
+    """A model that remembers its scores, for decoding the same scores again."""
 
-    def __init__(self, model: FrameModel) -> None:
+    def __init__(self, model: Model) -> None:
         self.model = model
-        self._encodings: dict[tuple[Tokens, ...], Encoding] = {}
+        self.roles = model.roles
+        self.finds_predicates = model.finds_predicates
+        self._prepared: dict[tuple[Tokens, ...], Prepared] = {}
+        self._encodings: dict[tuple[int, bytes], Encoding] = {}
         self._scores: dict[tuple[int, bytes, bytes], PredicateScores] = {}
 
-    @property
-    def roles(self) -> Sequence[str]:
-        """The names behind the scores' role axis."""
-        return self.model.roles
-
-    def encode(self, sentences: Sequence[Tokens]) -> Encoding:
-        """The one pass through the encoder."""
+    def prepare(self, sentences: Sequence[Tokens]) -> Prepared:
+        """Tokenize sentences for the encoder."""
         key = tuple(map(tuple, sentences))
+        if key not in self._prepared:
+            self._prepared[key] = self.model.prepare(sentences)
+        return self._prepared[key]
+
+    def encode(self, prepared: Prepared, rows: IntArray) -> Encoding:
+        """Run the encoder on a batch, once."""
+        key = id(prepared), rows.tobytes()
         if key not in self._encodings:
-            self._encodings[key] = self.model.encode(sentences)
+            self._encodings[key] = self.model.encode(prepared, rows)
         return self._encodings[key]
 
-    def score_predicates(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
-        """Scores of the predicates; what decoding changes in place is a copy."""
+    def score(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
+        """Score predicates, once; what decoding changes in place is a copy."""
         key = id(encoding), sentence.tobytes(), pred.tobytes()
         if key not in self._scores:
-            self._scores[key] = self.model.score_predicates(encoding, sentence, pred)
+            self._scores[key] = self.model.score(encoding, sentence, pred)
         found = self._scores[key]
         if isinstance(found.arguments, SpanScores):
             return replace(found, arguments=replace(found.arguments, start=found.arguments.start.copy()))
@@ -125,17 +130,17 @@ def sense_pairs(gold: Sequence[Sentence], given: Sequence[Sentence]) -> Pairs:
     return [chance for chance, _ in pairs], [right for _, right in pairs]
 
 
-def predicate_pairs(gold: Sequence[Sentence], model: FrameModel) -> Pairs:
+def predicate_pairs(gold: Sequence[Sentence], model: Model) -> Pairs:
     """The chance of every token to be a predicate, and whether it is one."""
     chances: list[float] = []
     right: list[bool] = []
     sentences = sorted((sent for sent in gold if sent.tokens), key=len)
     for k in range(0, len(sentences), _GROUP):
         group = sentences[k : k + _GROUP]
-        encoding = model.encode([sent.tokens for sent in group])
+        encoding = encode_all(model, [sent.tokens for sent in group])
         if encoding.classes is None:
             return [], []
-        probs = predicate_chances(encoding.classes)  # (S, T)
+        probs = predicate_probs(encoding.classes)  # (S, T)
         for sent, row in zip(group, probs, strict=True):
             known = {prop.pred for prop in sent.props}
             chances.extend(row[: len(sent)].tolist())

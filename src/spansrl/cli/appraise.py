@@ -52,18 +52,17 @@ def command(
 ) -> None:
     """Score a model on GOLD sentences: predicates, senses, arguments, and how far to trust its chances."""
     from spansrl.analysis.appraisal import appraise
-    from spansrl.cli.label_model import finds_predicates
-    from spansrl.inference.directory import read_json, write_json
+    from spansrl.inference.directory import ModelDirectory, read_json, write_json
     from spansrl.inference.loading import load, shipped_model
 
     if rule_out_roles and not frames:
         raise click.UsageError("--rule-out-roles needs --frames")
     if frames and not registered():
         raise ConfigError(f"--frames: no frames are registered; {HOW_TO_REGISTER}")
-    directory = model or shipped_model()
-    if not finds_predicates(directory):
+    directory = ModelDirectory.read(model or shipped_model())
+    if not directory.finds_predicates:
         advice = "appraise is for models for text, so use spansrl label and spansrl evaluate"
-        raise ConfigError(f"{directory}: this model does not find predicates; {advice}")
+        raise ConfigError(f"{directory.path}: this model does not find predicates; {advice}")
     pipeline = load(directory, threads=threads, frames=frames, rule_out_roles=rule_out_roles)
     seen = set() if unlike is None else {sent.tokens for sent in read_sentences(unlike)}
     sentences = [sent for sent in read_sentences(gold) if sent.tokens not in seen]
@@ -75,7 +74,7 @@ def command(
     if save is not None:
         write_json(save, figures)
     if compare:
-        _check_same(read_json(directory / "scores.json"), figures, directory)
+        _check_same(read_json(directory.path / "scores.json"), figures, directory.path)
 
 
 def _table(figures: dict[str, Any]) -> str:

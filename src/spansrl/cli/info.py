@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 
 from spansrl.checks import counted
 from spansrl.inference.config import Config
-from spansrl.inference.directory import MANIFEST, check_manifest, description_config, read_description
+from spansrl.inference.directory import MANIFEST, ModelDirectory
 from spansrl.inference.loading import shipped_model
 from spansrl.visualize.characters import visible
 
@@ -39,28 +38,26 @@ def command(directory: Path | None) -> None:
 
     A model without a card is described by its settings. Where it has a manifest, its files are checked first.
     """
-    directory = shipped_model() if directory is None else directory
-    description = read_description(directory)
-    check_manifest(directory)
-    card = directory / CARD
+    model = ModelDirectory.read(shipped_model() if directory is None else directory)
+    card = model.path / CARD
     if card.is_file():
         text = _FRONT_MATTER.sub("", card.read_text(encoding="utf-8", errors="replace"))
         lines = text.rstrip().splitlines()
     else:
-        lines = [f"{name:<12}{value}" for name, value in facts(directory, description)]
+        lines = [f"{name:<12}{value}" for name, value in facts(model)]
     for line in lines:
         click.echo(visible(line))
 
 
-def facts(directory: Path, description: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Names and values, of what the description says and of what lies in the directory."""
+def facts(model: ModelDirectory) -> Iterator[tuple[str, str]]:
+    """Names and values from the description and the files of the directory."""
+    directory = model.path
     yield "model", str(directory)
-    yield from _family(directory, description)
-    roles, senses = description["roles"], description.get("senses", [])
-    yield "roles", f"{len(roles)}: {' '.join(roles)}"
-    if senses:
-        yield "senses", f"{len(senses):,}: {', '.join(senses[:3])}, …"
-    provenance = description.get("provenance") or {}
+    yield from _family(model)
+    yield "roles", f"{len(model.roles)}: {' '.join(model.roles)}"
+    if model.senses:
+        yield "senses", f"{len(model.senses):,}: {', '.join(model.senses[:3])}, …"
+    provenance = model.description.get("provenance") or {}
     for name, value in (provenance.get("data") or {}).items():
         yield "data", f"{name} {value}"
     yield from (
@@ -73,14 +70,13 @@ def facts(directory: Path, description: dict[str, Any]) -> Iterator[tuple[str, s
     yield "manifest", "the files are as they were made" if checked else "none; damage would not be noticed"
 
 
-def _family(directory: Path, description: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    if (kind := description.get("kind")) != "network":
-        yield "family", f"{kind} of {counted(len(description.get('experts', [])), 'expert')}"
-        yield "finds", "arguments of given predicates"
-        return
-    config = description_config(description, directory)
-    yield "family", _in_words(config)
-    yield "finds", "predicates, senses, arguments" if config.tasks.any else "arguments of given predicates"
+def _family(model: ModelDirectory) -> Iterator[tuple[str, str]]:
+    if model.config is None:
+        yield "family", f"{model.kind} of {counted(len(model.description.get('experts', [])), 'expert')}"
+    else:
+        yield "family", _in_words(model.config)
+    finds = "predicates, senses, arguments" if model.finds_predicates else "arguments of given predicates"
+    yield "finds", finds
 
 
 def _in_words(config: Config) -> str:

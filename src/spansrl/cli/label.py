@@ -121,26 +121,27 @@ def command(
     if not inputs and sys.stdin is not None and sys.stdin.isatty():
         click.echo(ctx.get_help(), err=True)
         ctx.exit(2)
-    from spansrl.cli.label_model import finds_predicates, labelling, load_pipeline, with_precomputed
+    from spansrl.cli.label_model import labelling, load_pipeline, with_precomputed
+    from spansrl.inference.directory import ModelDirectory
     from spansrl.inference.loading import shipped_model
 
     output_format = output_format or format_to_write(out)
-    directory = shipped_model() if model is None else model
-    finds = finds_predicates(directory)
+    directory = ModelDirectory.read(shipped_model() if model is None else model)
+    finds = directory.finds_predicates
     sources = _sources(inputs or (STANDARD_STREAM,), input_format, finds=finds)
     for source in sources:
         source.check()
-    chosen = _chosen_predicates(predicates, sources, directory, finds=finds)
+    chosen = _chosen_predicates(predicates, sources, directory.path, finds=finds)
     _warn_of_unlikely_texts(sources, guessed=input_format is None)
     pipeline = load_pipeline(
         directory,
         threads=threads,
-        method=decoder,
+        decoder=decoder,
         frames=not no_frames,
         rule_out_roles=rule_out_roles,
         device=device,
     )
-    label = labelling(pipeline, chosen, finds=finds)
+    label = labelling(pipeline, chosen)
     on_screen = out == STANDARD_STREAM and sys.stdout is not None and sys.stdout.isatty()
     with progress_bar(hidden=on_screen) as progress:
         sentences: Iterator[Sentence] = (sent for source in sources for sent in source.sentences(progress))

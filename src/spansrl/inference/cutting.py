@@ -1,4 +1,4 @@
-"""Texts cut into sentences, and sentences that are too long into pieces, which are joined again."""
+"""Texts cut into sentences, and sentences that are too long cut into pieces and joined again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spansrl.structures import Proposition, Sentence, Span
 
 
 def sentences_of(text: str, *, char_start: int = 0) -> Iterator[Sentence]:
-    """The sentences of a text, cut into tokens; `char_start` is where the text begins in something larger."""
+    """The tokenized sentences of a text; `char_start` is the offset of the text in something larger."""
     if not isinstance(text, str):
         raise _no_text(text)
     cut = False
@@ -25,52 +25,59 @@ def sentences_of(text: str, *, char_start: int = 0) -> Iterator[Sentence]:
             char_start=char_start + part.start,
         )
     if cut:
-        _warn_of_length()
+        _warn_of_length(MAX_TOKENS)
 
 
-def pieces_of(sent: Sentence) -> list[Sentence]:
-    """The sentence, or tokens and predicates of one that is too long, in pieces that are short enough."""
-    if len(sent) <= MAX_TOKENS:
+def pieces_of(sent: Sentence, max_tokens: int = MAX_TOKENS) -> list[Sentence]:
+    """The sentence itself or, if it is too long, its tokens and predicates in pieces of `max_tokens`."""
+    if len(sent) <= max_tokens:
         return [sent]
-    _warn_of_length()
+    _warn_of_length(max_tokens)
     return [
         Sentence(
-            sent.tokens[start : start + MAX_TOKENS],
-            tuple(Proposition(p.pred - start) for p in sent.props if start <= p.pred < start + MAX_TOKENS),
+            sent.tokens[start : start + max_tokens],
+            tuple(
+                replace(prop, pred=prop.pred - start)
+                for prop in sent.props
+                if start <= prop.pred < start + max_tokens
+            ),
         )
-        for start in range(0, len(sent), MAX_TOKENS)
+        for start in range(0, len(sent), max_tokens)
     ]
 
 
 def joined(sent: Sentence, pieces: Sequence[Sentence]) -> Sentence:
-    """A sentence with what was found in its pieces; predicates that were given stand in their own order."""
-    places = [range(start, len(sent)) for start in range(0, len(sent), MAX_TOKENS)]
-    props = [moved(prop, own) for own, piece in zip(places, pieces, strict=True) for prop in piece.props]
+    """A sentence with the propositions of its pieces; given predicates keep their order."""
+    props = []
+    start = 0
+    for piece in pieces:
+        props += [moved(prop, range(start, len(sent))) for prop in piece.props]
+        start += len(piece)
     if sent.props:
-        by_place = {prop.pred: prop for prop in props}
-        props = [by_place[prop.pred] for prop in sent.props]
+        by_index = {prop.pred: prop for prop in props}
+        props = [by_index[prop.pred] for prop in sent.props]
     return replace(sent, props=tuple(props))
 
 
-def moved(prop: Proposition, places: Sequence[int]) -> Proposition:
-    """A proposition whose token k stands at places[k] of something larger."""
+def moved(prop: Proposition, indices: Sequence[int]) -> Proposition:
+    """A proposition whose token k is token indices[k] of something larger."""
 
     def move(span: Span) -> Span:
-        return Span(places[span.start], places[span.end - 1] + 1)
+        return Span(indices[span.start], indices[span.end - 1] + 1)
 
     args = tuple(replace(arg, span=move(arg.span)) for arg in prop.args)
     verb = None if prop.v is None else tuple(map(move, prop.v))
-    return replace(prop, pred=places[prop.pred], args=args, v=verb)
+    return replace(prop, pred=indices[prop.pred], args=args, v=verb)
 
 
 def _no_text(found: object) -> DataError:
-    advice = "; for tokens: label([Sentence(tuple(tokens))])" if isinstance(found, (list, tuple)) else ""
-    return DataError(f"a text must be a string, found {type(found).__name__}{advice}")
+    advice = "; to label tokens: label([Sentence(tuple(tokens))])" if isinstance(found, (list, tuple)) else ""
+    return DataError(f"text must be a string, got {type(found).__name__}{advice}")
 
 
-def _warn_of_length() -> None:
+def _warn_of_length(max_tokens: int) -> None:
     warnings.warn(
-        f"a sentence of more than {MAX_TOKENS} tokens was labelled in pieces; no argument crosses them",
+        f"a sentence of more than {max_tokens} tokens was labeled in pieces; no argument crosses them",
         SpansrlWarning,
         stacklevel=2,
     )

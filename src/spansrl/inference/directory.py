@@ -1,4 +1,4 @@
-"""A model directory, the part that needs no torch: its description, its manifest, files whole or not at all.
+"""A model directory, the part that needs no torch: its description, its manifest, atomic writes.
 
 It holds `config.json` (format, settings, roles, senses, provenance) and what the model is made of:
 `weights.safetensors` for torch, the graphs of `runtime` for ONNX Runtime, or both; and in `embedder/` what
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from spansrl.inference.config import Config, config_from_dict
 FORMAT = 1  # of a model directory; raised when older code could not read it
 DESCRIPTION = "config.json"
 WEIGHTS = "weights.safetensors"
+ENCODER_GRAPH = "encoder.onnx"
+ARGUMENTS_GRAPH = "arguments.onnx"
 MANIFEST = "manifest.json"
 WORDS = "words.json"  # in the embedder's directory
 
@@ -55,26 +58,85 @@ def read_words(directory: Path) -> tuple[str, ...]:
 
 def read_json(path: Path) -> Any:
     """A JSON file's content; a missing or broken file is a ModelError."""
+    if path.exists() and not path.is_file():  # a FIFO would block forever
+        raise ModelError(f"{path}: not a regular file; is this a model directory?")
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror}; is this a model directory?") from error
+    except RecursionError as error:
+        raise ModelError(f"{path}: not JSON that can be read: nested too deeply") from error
     except ValueError as error:
         raise ModelError(f"{path}: not JSON: {error}") from error
 
 
-def read_description(directory: Path, *, kind: str | None = None) -> dict[str, Any]:
-    """The validated content of a model directory's config.json."""
-    path = directory / DESCRIPTION
-    if not directory.is_dir():
-        raise ModelError(f"{directory}: no such model directory")
+@dataclass(frozen=True, slots=True)
+class ModelDirectory:
+    """A model directory, read and checked once: its description, without weights."""
+
+    path: Path
+    description: Mapping[str, Any]  # config.json
+    config: Config | None  # of a single network; None for ensembles
+
+    @classmethod
+    def read(cls, source: Path | ModelDirectory, *, kind: str | None = None) -> ModelDirectory:
+        """Check the manifest, if there is one, and validate config.json; `kind` is required where given."""
+        if not isinstance(source, Path):
+            return source if kind is None else source.of_kind(kind)
+        if not source.is_dir():
+            raise ModelError(f"{source}: no such model directory")
+        check_manifest(source)
+        description = _read_description(source / DESCRIPTION)
+        is_network = description.get("kind") == "network"
+        found = cls(source, description, _config(description, source) if is_network else None)
+        return found if kind is None else found.of_kind(kind)
+
+    @property
+    def kind(self) -> str:
+        """network, or the kind of ensemble."""
+        return str(self.description.get("kind"))
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The names of the roles, in the order of the scores."""
+        return tuple(self.description["roles"])
+
+    @property
+    def senses(self) -> tuple[str, ...]:
+        """The senses, in the order of their scores; none where the model has not learned them."""
+        return tuple(self.description.get("senses", ()))
+
+    @property
+    def is_exported(self) -> bool:
+        """Whether it has graphs for ONNX Runtime."""
+        return (self.path / ENCODER_GRAPH).exists()
+
+    @property
+    def finds_predicates(self) -> bool:
+        """Whether the model finds predicates by itself, or needs them given as the paper's models do."""
+        return self.config is not None and self.config.tasks.any
+
+    @property
+    def network_config(self) -> Config:
+        """The settings of a single network."""
+        self.of_kind("network")
+        assert self.config is not None
+        return self.config
+
+    def of_kind(self, kind: str) -> ModelDirectory:
+        """This directory; raises ModelError if it holds another kind of model."""
+        if self.kind != kind:
+            advice = "; give a single model, not an ensemble" if "experts" in self.description else ""
+            raise ModelError(f"{self.path / DESCRIPTION}: 'kind' is {self.kind!r}, expected {kind!r}{advice}")
+        return self
+
+
+def _read_description(path: Path) -> dict[str, Any]:
     content = read_json(path)
     if not isinstance(content, dict) or "format" not in content:
         raise ModelError(f"{path}: not the description of a spansrl model ('format' is missing)")
     if content["format"] != FORMAT:
-        raise ModelError(
-            f"{path}: format {content['format']!r} is not known to this version, which reads {FORMAT}"
-        )
+        raise ModelError(f"{path}: unknown format {content['format']!r}; this version reads {FORMAT}")
     known = {"format", "kind", "config", "roles", "senses", "provenance", "experts"}
     if unknown := sorted(set(content) - known):
         raise ModelError(f"{path}: unknown entries: {', '.join(unknown)}")
@@ -82,9 +144,6 @@ def read_description(directory: Path, *, kind: str | None = None) -> dict[str, A
         raise ModelError(f"{path}: 'roles' must be a list of names")
     for key in ("roles", "senses"):
         _check_names(path, key, content.get(key, []))
-    if kind is not None and content.get("kind") != kind:
-        advice = "; an ensemble will not do here: give a single model" if "experts" in content else ""
-        raise ModelError(f"{path}: 'kind' is {content.get('kind')!r}, expected {kind!r}{advice}")
     return content
 
 
@@ -95,8 +154,7 @@ def _check_names(path: Path, key: str, names: Any) -> None:
         raise ModelError(f"{path}: '{key}' names a {key.removesuffix('s')} twice")
 
 
-def description_config(description: Mapping[str, Any], directory: Path) -> Config:
-    """The settings in a description."""
+def _config(description: Mapping[str, Any], directory: Path) -> Config:
     config = description.get("config")
     if not isinstance(config, dict):
         raise ModelError(f"{directory / DESCRIPTION}: 'config' must be an object")

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from importlib.resources import files
 from operator import index
 from pathlib import Path
-from typing import SupportsIndex, cast
+from typing import SupportsIndex
 
-import numpy as np
-
-from spansrl.arrays import IntArray
-from spansrl.decoding import METHODS, Method, Order
+from spansrl.decoding import METHODS, Method
 from spansrl.errors import ConfigError, MissingExtraError, ModelError
 from spansrl.inference.calibration import Calibration
-from spansrl.inference.directory import check_manifest, read_description, read_json
-from spansrl.inference.labeler import Scorer
+from spansrl.inference.config import OutputConfig
+from spansrl.inference.directory import ModelDirectory, read_json
 from spansrl.inference.lexicon import LEXICON, read_lexicon
-from spansrl.inference.pipeline import Pipeline
-from spansrl.inference.runtime import (
-    ENCODER_GRAPH,
-    Encoding,
-    FrameModel,
-    OnnxModel,
-    PredicateScores,
-    lengths_of,
-)
+from spansrl.inference.model import Model
+from spansrl.inference.pipeline import ENCODER_BATCH, SCORING_BATCH, Pipeline
+from spansrl.inference.runtime import OnnxModel
 from spansrl.language.frames import HOW_TO_REGISTER, FrameIndex, load_frames
-from spansrl.structures import Proposition, Sentence
+from spansrl.language.tokenizer import MAX_TOKENS
 
 CALIBRATION = "calibration.json"
 
@@ -40,63 +30,66 @@ def shipped_model() -> Path:
 
 
 def load(
-    path: str | Path | None = None,
+    model: str | Path | ModelDirectory | None = None,
     *,
     threads: int | None = None,
     frames: FrameIndex | bool = True,
     rule_out_roles: bool | None = None,
-    method: Method | None = None,
+    decoder: Method | None = None,
     device: str = "cpu",
 ) -> Pipeline:
-    """A model, ready to label: by default the one in the package, which needs neither network nor torch.
+    """Load a model, by default the one in the package, which needs neither network nor torch.
 
-    `path` is a model directory; one without ONNX graphs runs on torch (and on `device`). `frames` says
-    whether to use the PropBank frames that `spansrl frames` registered, or which; `rule_out_roles` keeps to
-    the core roles that they have for a sense, by default wherever there are frames, for it helps a little
-    (EXPERIMENTS.md). `method` is the decoder (greedy, argmax or exact), by default the model's.
+    `model` is a model directory; one without ONNX graphs runs on torch (and on `device`). `frames` is whether
+    to use the PropBank frames that `spansrl frames` installed, or a FrameIndex; `rule_out_roles` removes core
+    roles that the frames do not have for a sense, by default wherever there are frames (EXPERIMENTS.md has the
+    gain). `decoder` is greedy, argmax or exact, by default the model's own.
     """
     check_threads(threads)
-    if method is not None and method not in METHODS:
-        raise ConfigError(f"method is {method!r}; there are {', '.join(METHODS)}")
-    directory = shipped_model() if path is None else Path(path)
-    is_exported = (directory / ENCODER_GRAPH).exists()
-    if is_exported and str(device) != "cpu":
-        raise ConfigError(f"device is {str(device)!r}; exported models run on the CPU, so leave it out")
+    if decoder is not None and decoder not in METHODS:
+        raise ConfigError(f"unknown decoder {decoder!r}. Choose from: {', '.join(METHODS)}")
     if not isinstance(frames, (bool, FrameIndex)):
-        raise ConfigError(f"frames is {frames!r}; give True, False or a FrameIndex")
+        raise ConfigError(f"frames is {frames!r}; expected True, False or a FrameIndex")
     known = load_frames() if frames is True else frames or None
     if rule_out_roles and known is None:
         advice = "leave out frames=False" if frames is False else HOW_TO_REGISTER
-        raise ConfigError(f"to rule out roles, PropBank's frames are needed; {advice}")
-    if is_exported:
-        # Batches are small: to label several at once is faster than to share the work of one.
-        exported = OnnxModel.load(directory, threads=1)
-        at_once = threads or _cores()
-        output = exported.config.output
-        model: FrameModel = exported
-        own = cast(Method, output.decoder), cast(Order, output.order)
-    else:
-        model, own = _on_torch(directory, threads, device)
-        at_once = 1
-    senses = read_description(directory).get("senses", ())
-    return Pipeline(
-        model,
-        inventory=read_lexicon(directory, senses) if senses and (directory / LEXICON).exists() else None,
-        calibration=read_calibration(directory),
+        raise ConfigError(f"rule_out_roles needs PropBank frames; {advice}")
+    directory = ModelDirectory.read(shipped_model() if model is None else _path(model))
+    pipeline = Pipeline.plain(*_load_model(directory, threads, device))
+    pipeline = replace(
+        pipeline,
+        calibration=read_calibration(directory.path),
         frames=known,
         rule_out_roles=known is not None if rule_out_roles is None else rule_out_roles,
-        method=method or own[0],
-        order=own[1],
-        threads=at_once,
+        decoder=decoder or pipeline.decoder,
+        # Batches are small: labeling several at once is faster than sharing the work of one.
+        threads=(threads or _cores()) if directory.is_exported else 1,
+    )
+    return _for_text(pipeline, directory) if directory.finds_predicates else pipeline
+
+
+def _for_text(pipeline: Pipeline, directory: ModelDirectory) -> Pipeline:
+    """The pipeline with what text needs: senses, and limits on sentences and batches."""
+    has_lexicon = directory.senses and (directory.path / LEXICON).exists()
+    return replace(
+        pipeline,
+        inventory=read_lexicon(directory.path, directory.senses) if has_lexicon else None,
+        max_tokens=MAX_TOKENS,
+        encoder_batch=ENCODER_BATCH,
+        scoring_batch=SCORING_BATCH,
     )
 
 
+def _path(model: str | Path | ModelDirectory) -> Path | ModelDirectory:
+    return Path(model) if isinstance(model, str) else model
+
+
 def check_threads(threads: object, name: str = "threads") -> None:
-    """Raise ConfigError for what is no number of threads; None is all cores."""
+    """Raise ConfigError unless it is a number of threads; None means all cores."""
     if threads is None:
         return
     if isinstance(threads, bool) or not isinstance(threads, SupportsIndex) or index(threads) < 1:
-        raise ConfigError(f"{name} is {threads!r}; give 1 or more, or nothing for all cores")
+        raise ConfigError(f"{name} is {threads!r}; expected 1 or more, or None for all cores")
 
 
 def _cores() -> int:
@@ -115,44 +108,20 @@ def read_calibration(directory: Path) -> Calibration:
         raise ModelError(f"{path}: {error}") from error
 
 
-def _on_torch(directory: Path, threads: int | None, device: str) -> tuple[FrameModel, tuple[Method, Order]]:
-    check_manifest(directory)
-    read_description(directory)  # says what is wrong with a directory that is none, before torch is needed
+def _load_model(directory: ModelDirectory, threads: int | None, device: str) -> tuple[Model, OutputConfig]:
+    """The model, and the settings of its decoder."""
+    if directory.is_exported:
+        if str(device) != "cpu":
+            raise ConfigError(f"device is {str(device)!r}, but exported models run on the CPU; leave it out")
+        return OnnxModel(directory, threads=1), directory.network_config.output
     try:
         import torch
     except ImportError as error:
-        raise MissingExtraError(f"{directory}: a model without ONNX graphs", "train") from error
-    from spansrl.nn.network import TorchScorer
+        raise MissingExtraError(f"{directory.path}: a model without ONNX graphs", "train") from error
     from spansrl.training.checkpoint import check_device
-    from spansrl.training.ensembles import load_labeler
+    from spansrl.training.ensembles import load_torch_model
 
     check_device(device)
     if threads:
         torch.set_num_threads(threads)
-    labeler = load_labeler(directory, device=device)
-    scorer = labeler.scorer
-    model: FrameModel = scorer if isinstance(scorer, TorchScorer) else GivenPredicates(scorer)
-    return model, (labeler.method, labeler.order)
-
-
-@dataclass(frozen=True, slots=True)
-class GivenPredicates:
-    """An ensemble's scorer as the model of a pipeline: it finds no predicates, and encodes one by one."""
-
-    scorer: Scorer
-
-    @property
-    def roles(self) -> Sequence[str]:
-        """The names behind the scores' role axis."""
-        return self.scorer.roles
-
-    def encode(self, sentences: Sequence[Sequence[str]]) -> Encoding:
-        """The sentences as they are; the scorer encodes them when it knows the predicates."""
-        lengths = lengths_of(sentences)
-        return Encoding(sentences, lengths, np.zeros((len(sentences), int(lengths.max()), 0), np.float32))
-
-    def score_predicates(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
-        """Scores with one row a predicate."""
-        pairs = zip(sentence.tolist(), pred.tolist(), strict=True)
-        sentences = [Sentence(tuple(encoding.sentences[s]), (Proposition(p),)) for s, p in pairs]
-        return PredicateScores(self.scorer.score(sentences))
+    return load_torch_model(directory, device=device)

@@ -5,33 +5,42 @@
     >>> for prop in srl("She kept a cat.").props: print(prop.sense, prop.args)
 
 A `Pipeline` holds a trained model and everything around it. It works on streams: order is kept, memory is
-bounded, and a sentence's answer does not depend on what else is labelled with it.
+bounded, and a sentence's labels do not depend on what else is labeled with it.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from spansrl.decoding import Method, Order, SpanScores
+from spansrl.arrays import IntArray
+from spansrl.decoding import Method, Order, SpanScores, TagScores, decode, decode_tags
 from spansrl.errors import ConfigError, DataError
+from spansrl.inference.batching import batches_by_length
 from spansrl.inference.calibration import Calibration
+from spansrl.inference.config import OutputConfig
 from spansrl.inference.cutting import joined, pieces_of, sentences_of
-from spansrl.inference.labeler import decode_scores, in_batches
-from spansrl.inference.predicates import Predicates, Wanted
-from spansrl.inference.runtime import NO_PREDICATE, Encoding, FrameModel, PredicateScores
+from spansrl.inference.model import NO_PREDICATE, Encoding, Model, PredicateScores, Prepared
+from spansrl.inference.predicates import GIVEN, Predicates, Wanted
 from spansrl.language.frames import FrameIndex
 from spansrl.language.senses import SenseInventory, multiword_spans
+from spansrl.language.tokenizer import MAX_TOKENS
 from spansrl.structures import PREDICATE_TYPES, Argument, Document, Proposition, Sentence, Span
 
-# Small enough to stay in the cache: the matrix products of larger batches are slower, not faster.
-BATCH_TOKENS = 256  # sentences × tokens that the encoder reads at once
-HEAD_TOKENS = 512  # predicates × tokens that are scored at once
-_USUAL_LENGTH = 8  # characters of tokens, on average, that are a word piece or two
+Result = TypeVar("Result")
+
+# Small enough to stay in the cache: a transformer's matrix products are slower in larger batches.
+ENCODER_BATCH = 256  # sentences × word pieces that are encoded at once
+SCORING_BATCH = 512  # predicates × tokens that are scored at once
+LARGE_BATCH = 8192  # of both, for recurrent networks, which need many rows for each of their steps
+WINDOW = 1024  # sentences among which those of similar length are batched
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,125 +50,213 @@ class _Found:
     pred: int
     type: str | None = None
     prob: float | None = None
+    lemma: str | None = None
+
+
+_NOTHING = Prepared((), np.zeros(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """Sentences that are labeled together: in pieces, of which those with something to label are batched."""
+
+    wanted: Wanted
+    sentences: list[Sentence]
+    pieces: list[list[Sentence]]
+    chosen: list[tuple[int, int]] = field(default_factory=list)  # row -> sentence, piece
+    prepared: Prepared = _NOTHING
+    batches: list[IntArray] = field(default_factory=list)  # rows of each
+
+    def batch(self, rows: IntArray) -> list[Sentence]:
+        """The pieces in the given rows."""
+        return [self.pieces[s][k] for s, k in (self.chosen[row] for row in rows.tolist())]
+
+    def bound(self, rows: IntArray) -> int:
+        """What scoring a batch costs at most: predicates × tokens, when every token may be a predicate."""
+        given = self.wanted.given
+        return sum(len(sent) * (len(sent.props) if given else len(sent)) for sent in self.batch(rows))
+
+    def put(self, rows: IntArray, props: Sequence[Sequence[Proposition]]) -> None:
+        """Store the propositions of a batch."""
+        for row, own in zip(rows.tolist(), props, strict=True):
+            s, k = self.chosen[row]
+            self.pieces[s][k] = replace(self.pieces[s][k], props=tuple(own))
+
+    def labeled(self) -> Iterator[Sentence]:
+        """The sentences, with their pieces joined."""
+        for sent, pieces in zip(self.sentences, self.pieces, strict=True):
+            yield pieces[0] if len(pieces) == 1 else joined(sent, pieces)
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A trained model that labels text; made by `load`."""
+    """A trained model that labels text; `load` returns one."""
 
-    model: FrameModel
+    model: Model
     inventory: SenseInventory | None = None
     calibration: Calibration = field(default_factory=Calibration)
     frames: FrameIndex | None = None
     rule_out_roles: bool = False  # core roles that the predicate's frame does not have
-    method: Method = "greedy"
+    decoder: Method = "greedy"
     order: Order = "prob"
-    threads: int = 1  # batches that are labelled at once
+    threads: int = 1  # batches that are labeled at once
+    max_tokens: int | None = MAX_TOKENS  # longer sentences are labeled in pieces; None: no limit
+    encoder_batch: int = ENCODER_BATCH
+    scoring_batch: int = SCORING_BATCH
 
-    def __call__(self, text: str, *, predicates: Predicates = PREDICATE_TYPES) -> Document:
-        """The text with its sentences labelled."""
+    @classmethod
+    def plain(cls, model: Model, output: OutputConfig) -> Pipeline:
+        """A pipeline that decodes as a config says and adds nothing to what the model computes."""
+        decoder, order = cast(Method, output.decoder), cast(Order, output.order)
+        return cls(
+            model,
+            decoder=decoder,
+            order=order,
+            max_tokens=None,
+            encoder_batch=LARGE_BATCH,
+            scoring_batch=LARGE_BATCH,
+        )
+
+    def __call__(self, text: str, *, predicates: Predicates = None) -> Document:
+        """Label one text."""
         return next(self.pipe([text], predicates=predicates))
 
-    def pipe(self, texts: Iterable[str], *, predicates: Predicates = PREDICATE_TYPES) -> Iterator[Document]:
-        """Many texts, labelled together: a Document for each, in order."""
+    def pipe(self, texts: Iterable[str], *, predicates: Predicates = None) -> Iterator[Document]:
+        """Label many texts: a Document for each, in order."""
         if isinstance(texts, str):
-            raise ConfigError("pipe takes many texts, and found one; call the pipeline itself with it")
-        if isinstance(predicates, str) and predicates == "given":
-            advice = "give types or places of tokens, or Sentences that have them to label()"
-            raise ConfigError(f"predicates is 'given', and a text comes with none; {advice}")
-        under_way: deque[tuple[str, int]] = deque()  # texts with their number of sentences
+            raise ConfigError(
+                "pipe() expects an iterable of strings, got a str. "
+                "To label one text, call the pipeline directly: srl(text)"
+            )
+        wanted = self._wanted(predicates)
+        if wanted.given and wanted.indices is None:
+            advice = "use types or token indices, or pass Sentences that have predicates to label()"
+            raise ConfigError(f"predicates is '{GIVEN}', but text input has no predicates; {advice}")
+        return self._documents(texts, wanted)
+
+    def label(self, sentences: Iterable[Sentence], *, predicates: Predicates = None) -> Iterator[Sentence]:
+        """Label tokenized sentences, in order; existing labels in the input are replaced.
+
+        With `predicates="given"` the output has one predicate for each in the input, in the same order.
+        Sentences of more than `max_tokens` are labeled in pieces, with a warning.
+        """
+        if isinstance(sentences, Sentence):
+            raise ConfigError("label() expects an iterable of Sentences, got one; use label([sentence])")
+        return self._label_stream(sentences, self._wanted(predicates))
+
+    def _wanted(self, predicates: Predicates) -> Wanted:
+        wanted = Wanted.of(predicates)
+        if wanted.types and not self.model.finds_predicates:
+            raise ConfigError("this model does not find predicates; use predicates='given' or token indices")
+        return wanted
+
+    def _documents(self, texts: Iterable[str], wanted: Wanted) -> Iterator[Document]:
+        pending: deque[tuple[str, int]] = deque()  # texts with their number of sentences
 
         def stream() -> Iterator[Sentence]:
             for text in texts:
-                # A text without sentences takes its turn too, or else any number of them could pile up.
+                # A text without sentences takes its turn too, or any number of them could pile up.
                 sentences = list(sentences_of(text)) or [Sentence(())]
-                under_way.append((text, len(sentences)))
+                pending.append((text, len(sentences)))
                 yield from sentences
 
-        labelled = self.label(stream(), predicates=predicates)
-        for first in labelled:
-            text, count = under_way.popleft()
-            rest = [next(labelled) for _ in range(count - 1)]
+        labeled = self._label_stream(stream(), wanted)
+        for first in labeled:
+            text, count = pending.popleft()
+            rest = [next(labeled) for _ in range(count - 1)]
             yield Document(text, (first, *rest) if first.tokens else ())
 
-    def label(
-        self, sentences: Iterable[Sentence], *, predicates: Predicates = PREDICATE_TYPES
-    ) -> Iterator[Sentence]:
-        """Sentences that are cut into tokens already, in order; what they came with as labels is replaced.
-
-        With `predicates="given"` each of their predicates is answered by one at its place, in their order, so
-        that one that is given twice is answered twice. Sentences of more than 256 tokens are labelled in
-        pieces, with a warning.
-        """
-        if isinstance(sentences, Sentence):
-            raise ConfigError("label takes many Sentences, and found one; give a list: label([sentence])")
-        wanted = Wanted.of(predicates)
-        under_way: deque[tuple[Sentence, int]] = deque()  # sentences with their number of pieces
-
-        def stream() -> Iterator[Sentence]:
-            for sent in sentences:
-                _check_sentence(sent)
-                bare = replace(sent, props=wanted.in_sentence(sent))
-                pieces = pieces_of(bare)
-                under_way.append((bare, len(pieces)))
-                yield from pieces
-
-        labelled = in_batches(
-            lambda batch: self._label_batch(batch, wanted),
-            stream(),
-            rows=_rows,
-            max_tokens=BATCH_TOKENS,
-            threads=self.threads,
-        )
-        for first in labelled:
-            sent, count = under_way.popleft()
-            rest = [next(labelled) for _ in range(count - 1)]
-            yield joined(sent, [first, *rest]) if rest else first
-
     def steps(
-        self, sentences: Sequence[Sentence], *, predicates: Predicates = PREDICATE_TYPES
+        self, sentences: Sequence[Sentence], *, predicates: Predicates = None
     ) -> Generator[int, None, list[Sentence]]:
-        """Label one batch of sentences in steps, for callers with other work to do in between.
+        """Label a few sentences in steps, for callers with other work to do in between.
 
-        Each step takes a fraction of a second. The generator yields the cost of the rest (predicates ×
-        tokens) after each step and returns the labeled sentences, the same as `label` gives.
+        Each step takes a fraction of a second. The generator yields a bound on the cost of the rest
+        (predicates × tokens) before each step and returns the labeled sentences, the same as `label` gives.
         """
-        wanted = Wanted.of(predicates)
-        bare = [replace(sent, props=wanted.in_sentence(sent)) for sent in sentences]
-        cut = [pieces_of(sent) for sent in bare]
-        labeled = iter((yield from self._steps([piece for pieces in cut for piece in pieces], wanted)))
-        found = [[next(labeled) for _ in pieces] for pieces in cut]
+        window = self._window(sentences, self._wanted(predicates))
+        left = sum(map(window.bound, window.batches))
+        for rows in window.batches:
+            left -= window.bound(rows)
+            steps = self._batch_steps(window, rows)
+            while True:
+                try:
+                    yield left + next(steps)
+                except StopIteration as end:
+                    window.put(rows, end.value)
+                    break
+        return list(window.labeled())
+
+    def _label_stream(self, sentences: Iterable[Sentence], wanted: Wanted) -> Iterator[Sentence]:
+        stream = iter(sentences)
+        while chunk := list(islice(stream, WINDOW)):
+            window = self._window(chunk, wanted)
+
+            def label(rows: IntArray, window: _Window = window) -> list[list[Proposition]]:
+                return run_to_end(self._batch_steps(window, rows))
+
+            for rows, props in zip(window.batches, _map(label, window.batches, self.threads), strict=True):
+                window.put(rows, props)
+            yield from window.labeled()
+
+    def _window(self, sentences: Iterable[Sentence], wanted: Wanted) -> _Window:
+        """Prepare sentences for the encoder, in batches of similar length."""
+        bare = [_without_labels(sent, wanted) for sent in sentences]
+        pieces = [pieces_of(sent, self.max_tokens or len(sent)) for sent in bare]
+        chosen = [
+            (s, k)
+            for s, own in enumerate(pieces)
+            for k, piece in enumerate(own)
+            if piece.tokens and (piece.props or not wanted.given)
+        ]
+        if not chosen:
+            return _Window(wanted, bare, pieces)
+        prepared = self.model.prepare([pieces[s][k].tokens for s, k in chosen])
+        batches = batches_by_length(prepared.costs, limit=self.encoder_batch)
+        return _Window(wanted, bare, pieces, chosen, prepared, list(map(np.array, batches)))
+
+    def _batch_steps(self, window: _Window, rows: IntArray) -> Generator[int, None, list[list[Proposition]]]:
+        """The propositions of a batch; yields predicates × tokens that are left before each step."""
+        batch = window.batch(rows)
+        encoding = self.model.encode(window.prepared, rows)
+        given, types = window.wanted.given, window.wanted.types
+        found = self._given(batch, encoding) if given else self._find(encoding, types)
+        out: list[list[Proposition | None]] = [[None] * len(items) for items in found]
+        flat = [(s, k) for s, items in enumerate(found) for k in range(len(items))]
+        lengths = [int(encoding.lengths[s]) for s, _ in flat]
+        left = sum(lengths)
+        for part in batches_by_length(lengths, limit=self.scoring_batch):
+            yield left
+            left -= sum(lengths[row] for row in part)
+            chosen = [flat[row] for row in part]
+            items = [(batch[s], found[s][k]) for s, k in chosen]
+            sentence = np.array([s for s, _ in chosen], dtype=np.int64)
+            pred = np.array([item.pred for _, item in items], dtype=np.int64)
+            props = self._propositions(items, self.model.score(encoding, sentence, pred))
+            for (s, k), prop in zip(chosen, props, strict=True):
+                out[s][k] = prop
+        return cast(list[list[Proposition]], out)
+
+    def _given(self, batch: Sequence[Sentence], encoding: Encoding) -> list[list[_Found]]:
+        classes = encoding.classes  # (S, T, 1 + types)
         return [
-            joined(sent, pieces) if len(pieces) > 1 else pieces[0]
-            for sent, pieces in zip(bare, found, strict=True)
+            [
+                _Found(
+                    prop.pred,
+                    type=None if classes is None else _best_type(classes[s, prop.pred]),
+                    lemma=prop.lemma,
+                )
+                for prop in sent.props
+            ]
+            for s, sent in enumerate(batch)
         ]
 
-    def _label_batch(self, batch: Sequence[Sentence], wanted: Wanted) -> list[Sentence]:
-        return run_to_end(self._steps(batch, wanted))
-
-    def _steps(self, batch: Sequence[Sentence], wanted: Wanted) -> Generator[int, None, list[Sentence]]:
-        chosen = [sent for sent in batch if sent.tokens]
-        if not chosen:
-            return list(batch)
-        encoding = self.model.encode([sent.tokens for sent in chosen])
-        found = self._find(chosen, encoding, wanted)
-        props = iter((yield from self._propositions(chosen, encoding, found)))
-        return [replace(sent, props=tuple(next(props))) if sent.tokens else sent for sent in batch]
-
-    def _find(self, batch: Sequence[Sentence], encoding: Encoding, wanted: Wanted) -> list[list[_Found]]:
-        """The predicates of each sentence, in the order of their tokens unless they were given."""
+    def _find(self, encoding: Encoding, types: frozenset[str]) -> list[list[_Found]]:
+        """The predicates of each sentence, in the order of their tokens."""
         classes = encoding.classes  # (S, T, 1 + types)
-        if wanted.given:
-            return [
-                [
-                    _Found(prop.pred, None if classes is None else _best_type(classes[s, prop.pred]))
-                    for prop in sent.props
-                ]
-                for s, sent in enumerate(batch)
-            ]
-        if classes is None:
-            raise ConfigError("this model does not find predicates; give their places")
-        prob = predicate_chances(classes)  # (S, T)
+        if classes is None:  # no types are requested
+            return [[] for _ in encoding.sentences]
+        prob = predicate_probs(classes)  # (S, T)
         inside = np.arange(prob.shape[1]) < encoding.lengths[:, None]
         chosen = inside & (prob >= self.calibration.threshold)
         shown = self.calibration.predicates(prob)
@@ -170,31 +267,32 @@ class Pipeline:
             ]
             for s, row in enumerate(chosen)
         ]
-        return [[item for item in items if item.type in wanted.types] for items in found]
+        return [[item for item in items if item.type in types] for items in found]
 
     def _propositions(
-        self, batch: Sequence[Sentence], encoding: Encoding, found: list[list[_Found]]
-    ) -> Generator[int, None, list[list[Proposition]]]:
-        flat = [(s, item) for s, items in enumerate(found) for item in items]
-        out: list[list[Proposition]] = [[] for _ in batch]
-        width = int(encoding.lengths.max())
-        limit = max(1, HEAD_TOKENS // width)
-        for k in range(0, len(flat), limit):
-            yield (len(flat) - k) * width
-            part = flat[k : k + limit]
-            sentence = np.array([s for s, _ in part], dtype=np.int64)
-            pred = np.array([item.pred for _, item in part], dtype=np.int64)
-            scores = self.model.score_predicates(encoding, sentence, pred)
-            named = [
-                self._sense(batch[s], item, None if scores.senses is None else scores.senses[n])
-                for n, (s, item) in enumerate(part)
-            ]
-            for (s, _), prop in zip(part, self._with_arguments(batch, part, named, scores), strict=True):
-                out[s].append(prop)
-        return out
+        self, items: Sequence[tuple[Sentence, _Found]], scores: PredicateScores
+    ) -> Iterator[Proposition]:
+        props = [
+            self._sense(sent, item, None if scores.senses is None else scores.senses[n])
+            for n, (sent, item) in enumerate(items)
+        ]
+        arguments = scores.arguments
+        if self.rule_out_roles and self.frames is not None and isinstance(arguments, SpanScores):
+            rule_out(arguments, self.model.roles, [prop.sense for prop in props], self.frames)
+        if self.calibration.handicap and isinstance(arguments, SpanScores):
+            # Null is the span of the predicate alone; nothing else that may be chosen begins there.
+            arguments.start[np.arange(len(arguments.pred)), arguments.pred] -= self.calibration.handicap
+        decoded = (
+            decode_tags(arguments, self.model.roles)
+            if isinstance(arguments, TagScores)
+            else decode(arguments, self.model.roles, method=self.decoder, order=self.order)
+        )
+        for (sent, _), prop, args in zip(items, props, decoded, strict=True):
+            known = tuple(self._argument(prop, arg) for arg in args)
+            yield replace(prop, args=known, v=_verb(sent, prop, known))
 
     def _sense(self, sent: Sentence, item: _Found, logits: npt.NDArray[np.float32] | None) -> Proposition:
-        prop = Proposition(item.pred, type=item.type, prob=item.prob)
+        prop = Proposition(item.pred, type=item.type, prob=item.prob, lemma=item.lemma)
         if self.inventory is None or logits is None:
             return prop
         word = sent.tokens[item.pred]
@@ -206,24 +304,6 @@ class Pipeline:
             sense_prob=float(self.calibration.senses(prob)),
         )
 
-    def _with_arguments(
-        self,
-        batch: Sequence[Sentence],
-        part: Sequence[tuple[int, _Found]],
-        props: Sequence[Proposition],
-        scores: PredicateScores,
-    ) -> Iterator[Proposition]:
-        arguments = scores.arguments
-        if self.rule_out_roles and self.frames is not None and isinstance(arguments, SpanScores):
-            rule_out(arguments, self.model.roles, [prop.sense for prop in props], self.frames)
-        if self.calibration.handicap and isinstance(arguments, SpanScores):
-            # Null is the span of the predicate alone; nothing else that may be chosen begins there.
-            arguments.start[np.arange(len(arguments.pred)), arguments.pred] -= self.calibration.handicap
-        decoded = decode_scores(arguments, self.model.roles, method=self.method, order=self.order)
-        for (s, _), prop, args in zip(part, props, decoded, strict=True):
-            known = tuple(self._argument(prop, arg) for arg in args)
-            yield replace(prop, args=known, v=_verb(batch[s], prop, known))
-
     def _argument(self, prop: Proposition, arg: Argument) -> Argument:
         prob = None if arg.prob is None else float(self.calibration.arguments(arg.prob))
         meaning = None
@@ -232,7 +312,17 @@ class Pipeline:
         return replace(arg, prob=prob, meaning=meaning)
 
 
-def run_to_end(steps: Generator[object, None, list[Sentence]]) -> list[Sentence]:
+def _map(
+    label: Callable[[IntArray], list[list[Proposition]]], batches: Sequence[IntArray], threads: int
+) -> Iterator[list[list[Proposition]]]:
+    if threads == 1 or len(batches) == 1:
+        yield from map(label, batches)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(label, batches)
+
+
+def run_to_end(steps: Generator[object, None, list[Result]]) -> list[Result]:
     """Run all steps without a break and return their result."""
     while True:
         try:
@@ -241,8 +331,8 @@ def run_to_end(steps: Generator[object, None, list[Sentence]]) -> list[Sentence]
             return list(end.value)
 
 
-def predicate_chances(classes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Scores of tokens (S, T, 1 + types) -> chances of being a predicate (S, T)"""
+def predicate_probs(classes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Scores of tokens (S, T, 1 + types) -> probabilities of being a predicate (S, T)"""
     weights = np.exp(classes - classes.max(axis=-1, keepdims=True))
     return np.asarray(1 - weights[..., NO_PREDICATE] / weights.sum(axis=-1))
 
@@ -262,17 +352,22 @@ def _best_type(classes: npt.NDArray[np.float32]) -> str:
     return PREDICATE_TYPES[int(classes[1:].argmax())]
 
 
+def _without_labels(sent: Sentence, wanted: Wanted) -> Sentence:
+    """The sentence with its given predicates and no other labels."""
+    _check_sentence(sent)
+    return replace(sent, props=wanted.in_sentence(sent))
+
+
 def _check_sentence(sent: object) -> None:
     if not isinstance(sent, Sentence):
         kind = type(sent).__name__
-        raise DataError(f"expected Sentences, found a {kind}; make them as Sentence(tuple(tokens))")
-    if not isinstance(sent.tokens, (tuple, list)):
-        raise DataError(
-            "the tokens of a Sentence must be a tuple of strings, "
-            f"found a {type(sent.tokens).__name__}; call the pipeline itself with a text"
-        )
-    if odd := [token for token in sent.tokens if not isinstance(token, str)]:
-        raise DataError(f"the tokens of a Sentence must be strings, found {odd[0]!r} among them")
+        raise DataError(f"expected a Sentence, got a {kind}; make one with Sentence(tuple(tokens))")
+    tokens: object = sent.tokens
+    if not isinstance(tokens, (tuple, list)):
+        kind = type(tokens).__name__
+        raise DataError(f"Sentence.tokens must be a tuple of strings, got a {kind}; to label text: srl(text)")
+    if odd := [token for token in tokens if not isinstance(token, str)]:
+        raise DataError(f"Sentence.tokens must be strings, found {odd[0]!r}")
 
 
 def _verb(sent: Sentence, prop: Proposition, args: Sequence[Argument]) -> tuple[Span, ...] | None:
@@ -281,8 +376,3 @@ def _verb(sent: Sentence, prop: Proposition, args: Sequence[Argument]) -> tuple[
     if pieces and any(arg.start < piece.end and piece.start < arg.end for arg in args for piece in pieces):
         return None
     return pieces
-
-
-def _rows(sent: Sentence) -> int:
-    """How many ordinary sentences of its length it counts as: long tokens are many word pieces."""
-    return max(1, sum(map(len, sent.tokens)) // max(1, len(sent)) - _USUAL_LENGTH)

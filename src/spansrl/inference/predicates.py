@@ -1,53 +1,80 @@
-"""Which predicates of a sentence are to be labelled."""
+"""`predicates`: which predicates of a sentence to label, with the same values in Python, CLI and HTTP."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from operator import index
-from typing import Literal, SupportsIndex
+from typing import Any, SupportsIndex
 
 from spansrl.errors import ConfigError, DataError
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 
-# Types of predicates to look for, places of predicates in every sentence, or those that the sentences have.
-Predicates = Collection[str] | Collection[int] | Literal["given"]
+# None is all types; else a type or several, "given" for those of the input, or token indices.
+Predicates = str | Collection[str] | Collection[int] | None
+
+GIVEN, ALL = "given", "all"
+PLURALS = dict(zip(("verbs", "nouns", "adjectives", "auxiliaries"), PREDICATE_TYPES, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which predicates are to be labelled."""
+    """Which predicates to label: types to look for, or predicates that are given."""
 
     types: frozenset[str] = frozenset()
-    given: bool = False  # by the sentences, or in all of them at the same places
-    places: tuple[int, ...] | None = None
+    given: bool = False  # by the sentences or, with indices, at the same tokens of each
+    indices: tuple[int, ...] | None = None
 
     @classmethod
     def of(cls, predicates: Predicates) -> Wanted:
-        """What a caller asks for; ConfigError where it is nothing that can be asked for."""
-        if isinstance(predicates, str) and predicates == "given":
+        """Parse the values that `predicates` can have; ConfigError for any other."""
+        if predicates is None:
+            return cls(types=frozenset(PREDICATE_TYPES))
+        if isinstance(predicates, str):
+            return cls._parsed(predicates)
+        if not isinstance(predicates, Iterable):
+            raise ConfigError(f"predicates is {predicates!r}; expected types, token indices, or 'given'")
+        return cls._listed(list(predicates))
+
+    @classmethod
+    def _parsed(cls, text: str) -> Wanted:
+        names = [name.strip().lower() for name in text.split(",")]
+        if names == [GIVEN]:
             return cls(given=True)
-        if isinstance(predicates, str) or not isinstance(predicates, Iterable):
-            raise ConfigError(f"predicates is {predicates!r}; give a list of types, of indices, or 'given'")
-        items = list(predicates)
-        places = [
-            index(item) for item in items if isinstance(item, SupportsIndex) and not isinstance(item, bool)
-        ]
-        if items and len(places) == len(items):
-            return cls(given=True, places=tuple(sorted(set(places))))
-        if unknown := [item for item in items if item not in PREDICATE_TYPES]:
-            types = ", ".join(PREDICATE_TYPES)
-            raise ConfigError(f"{unknown[0]!r} is no type of predicate; there are {types}")
-        return cls(types=frozenset(map(str, items)))
+        if names == [ALL]:
+            return cls(types=frozenset(PREDICATE_TYPES))
+        if alone := [name for name in names if name in (GIVEN, ALL)]:
+            raise ConfigError(f"predicates: '{alone[0]}' cannot be combined with others")
+        return cls._listed([int(name) if name.isascii() and name.isdecimal() else name for name in names])
+
+    @classmethod
+    def _listed(cls, items: list[Any]) -> Wanted:
+        indices = [index(item) for item in items if _is_index(item)]
+        if items and len(indices) == len(items):
+            return cls(given=True, indices=tuple(sorted(set(indices))))
+        if indices:
+            raise ConfigError("predicates: types and token indices cannot be mixed")
+        types = [PLURALS.get(item, item) if isinstance(item, str) else item for item in items]
+        if unknown := [item for item in types if not isinstance(item, str) or item not in PREDICATE_TYPES]:
+            choices = ", ".join(PREDICATE_TYPES)
+            raise ConfigError(f"unknown predicate type {unknown[0]!r}. Choose from: {choices}")
+        return cls(types=frozenset(types))
 
     def in_sentence(self, sent: Sentence) -> tuple[Proposition, ...]:
-        """The predicates that are given in a sentence, and nothing else of what it says of them."""
+        """The predicates that are given in a sentence, with their lemmas and without other labels."""
         if not self.given or not sent.tokens:
             return ()
-        places = [prop.pred for prop in sent.props] if self.places is None else self.places
-        if outside := [place for place in places if not 0 <= place < len(sent)]:
+        if self.indices is None:
+            props = [Proposition(prop.pred, lemma=prop.lemma) for prop in sent.props]
+        else:
+            props = list(map(Proposition, self.indices))
+        if outside := [prop.pred for prop in props if not 0 <= prop.pred < len(sent)]:
             words = " ".join(sent.tokens)[:40]
             raise DataError(
                 f"no token {outside[0]} in the sentence {words!r}, which has {len(sent)}; count from 0"
             )
-        return tuple(map(Proposition, places))
+        return tuple(props)
+
+
+def _is_index(item: object) -> bool:
+    return isinstance(item, SupportsIndex) and not isinstance(item, bool)

@@ -1,8 +1,8 @@
 """Trained models on ONNX Runtime: no torch, no transformers.
 
-A model is two graphs. `encoder.onnx` reads a batch of sentences once and gives a vector for each token and,
-where the model learnt it, scores of the token as a predicate. `arguments.onnx` takes these vectors with any
-number of predicates and gives the scores of their arguments and senses. `spansrl export` writes them.
+A model is two graphs. `encoder.onnx` reads a batch of sentences and returns a vector for each token and, where
+the model learned it, scores of the token as a predicate. `arguments.onnx` takes these vectors with any number
+of predicates and returns the scores of their arguments and senses. `spansrl export` writes them.
 """
 
 from __future__ import annotations
@@ -18,110 +18,64 @@ import numpy.typing as npt
 from spansrl.arrays import IntArray, Ragged
 from spansrl.decoding import SpanScores, TagScores, log_partition
 from spansrl.errors import ModelError
-from spansrl.inference.config import Config, EmbedderConfig
+from spansrl.inference.config import EmbedderConfig
 from spansrl.inference.directory import (
-    check_manifest,
-    description_config,
-    read_description,
+    ARGUMENTS_GRAPH,
+    ENCODER_GRAPH,
+    ModelDirectory,
     read_json,
     read_words,
 )
 from spansrl.inference.inputs.characters import CharacterBatch
-from spansrl.inference.inputs.pieces import SPECIAL_PIECES, PieceTokenizer, load_tokenizer
+from spansrl.inference.inputs.pieces import SPECIAL_PIECES, PieceStore, PieceTokenizer, load_tokenizer
 from spansrl.inference.inputs.vectors import Vectors
-from spansrl.language.vocabulary import Vocabulary
-from spansrl.structures import Sentence
+from spansrl.inference.model import Encoding, Floats, PredicateScores, Prepared, Tokens, lengths_of, narrowed
+from spansrl.language.vocabulary import UNKNOWN, Vocabulary
 
-NO_PREDICATE = 0  # class of a token; class k is PREDICATE_TYPES[k - 1]
-ENCODER_GRAPH = "encoder.onnx"
-ARGUMENTS_GRAPH = "arguments.onnx"
-UNKNOWN = "<unknown>"
-
-Floats = npt.NDArray[np.float32]
-Tokens = Sequence[str]
 Feed = dict[str, npt.NDArray[Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Encoding:
-    """A batch of S sentences after its one pass through the encoder."""
-
-    sentences: Sequence[Tokens]
-    lengths: IntArray  # (S,)
-    vectors: Floats  # (S, T, D)
-    classes: Floats | None = None  # (S, T, 1 + types) scores of being no predicate, and one of each type
-
-
-@dataclass(frozen=True, slots=True)
-class PredicateScores:
-    """What is known of N predicates: scores of their arguments and, where learnt, of their senses."""
-
-    arguments: SpanScores | TagScores
-    senses: Floats | None = None  # (N, V)
-
-
-class FrameModel(Protocol):
-    """What labels text: `OnnxModel` here, or a network on torch."""
-
-    @property
-    def roles(self) -> Sequence[str]:
-        """The names behind the scores' role axis."""
-
-    def encode(self, sentences: Sequence[Tokens]) -> Encoding:
-        """The one pass through the encoder; every sentence must have a token."""
-
-    def score_predicates(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
-        """Scores of the predicates at tokens `pred` (N,) of the sentences `sentence` (N,)."""
-
-
-def score_given(model: FrameModel, sentences: Sequence[Sentence]) -> SpanScores | TagScores:
-    """A model as the scorer of a Labeler: scores with one row a proposition."""
-    sentence = np.repeat(np.arange(len(sentences)), [len(sent.props) for sent in sentences])
-    pred = np.array([prop.pred for sent in sentences for prop in sent.props], dtype=np.int64)
-    encoding = model.encode([sent.tokens for sent in sentences])
-    return model.score_predicates(encoding, sentence, pred).arguments
-
-
-def lengths_of(sentences: Sequence[Tokens]) -> IntArray:
-    """(S,) tokens of each sentence."""
-    return np.array([len(tokens) for tokens in sentences], dtype=np.int64)
-
-
 class OnnxModel:
-    """An exported model; also the scorer of a Labeler, for predicates that are given."""
+    """An exported model."""
 
-    def __init__(
-        self, config: Config, roles: Sequence[str], senses: Sequence[str], inputs: TokenInputs, graphs: Graphs
-    ) -> None:
-        self.config = config
-        self.roles = tuple(roles)
-        self.senses = tuple(senses)
-        self._inputs = inputs
-        self._graphs = graphs
+    def __init__(self, directory: ModelDirectory, *, threads: int | None = None) -> None:
+        config = directory.network_config
+        self.directory = directory
+        self.roles = directory.roles
+        self.finds_predicates = config.tasks.any
+        self._threads = threads
+        self._inputs = token_inputs(config.embedder, directory.path / "embedder")
+        classes = {"classes"} if self.finds_predicates else set()
+        self._encoder = Graph(directory.path / ENCODER_GRAPH, {"vectors", *classes}, threads)
+        senses = {"senses"} if directory.senses else set()
+        scores = {"start", "end"} if config.output.kind == "span" else {"emissions", "transitions", "first"}
+        self._arguments = Graph(directory.path / ARGUMENTS_GRAPH, scores | senses, threads)
 
     @classmethod
-    def load(cls, directory: Path, *, threads: int | None = None) -> OnnxModel:
-        """An exported model from its directory, checked against its manifest."""
-        check_manifest(directory)
-        description = read_description(directory, kind="network")
-        config = description_config(description, directory)
-        return cls(
-            config,
-            description["roles"],
-            description.get("senses", ()),
-            token_inputs(config.embedder, directory / "embedder"),
-            Graphs.load(directory, threads),
-        )
+    def load(cls, path: Path, *, threads: int | None = None) -> OnnxModel:
+        """An exported model from its directory."""
+        return cls(ModelDirectory.read(path), threads=threads)
 
-    def encode(self, sentences: Sequence[Tokens]) -> Encoding:
-        """The one pass through the encoder; every sentence must have a token."""
-        out = self._graphs.encoder(self._inputs(sentences))
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled and copied as the name of its directory: sessions of ONNX Runtime can be neither."""
+        return _reload, (self.directory.path.absolute(), self._threads)
+
+    def prepare(self, sentences: Sequence[Tokens]) -> Prepared:
+        """Tokenize sentences for the encoder."""
+        inputs, costs = self._inputs.prepare(sentences)
+        return Prepared(sentences, costs, inputs)
+
+    def encode(self, prepared: Prepared, rows: IntArray) -> Encoding:
+        """Run the encoder on a batch of the prepared sentences."""
+        sentences = [prepared.sentences[row] for row in rows.tolist()]
+        out = self._encoder(self._inputs.take(prepared.inputs, rows))
         return Encoding(sentences, lengths_of(sentences), out["vectors"], out.get("classes"))
 
-    def score_predicates(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
-        """Scores of the predicates at tokens `pred` (N,) of the sentences `sentence` (N,)."""
+    def score(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
+        """Score the predicates at tokens `pred` (N,) of the sentences `sentence` (N,) of the batch."""
+        encoding, sentence = narrowed(encoding, sentence)
         lengths = encoding.lengths[sentence]
-        out = self._graphs.arguments(
+        out = self._arguments(
             {
                 "vectors": encoding.vectors,
                 "sentence_lengths": encoding.lengths,
@@ -138,104 +92,125 @@ class OnnxModel:
             arguments = SpanScores(out["start"], out["end"], log_z, lengths=lengths, pred=pred)
         return PredicateScores(arguments, out.get("senses"))
 
-    def score(self, sentences: Sequence[Sentence]) -> SpanScores | TagScores:
-        """Scores with one row a proposition."""
-        return score_given(self, sentences)
+
+def _reload(path: Path, threads: int | None) -> OnnxModel:
+    return OnnxModel.load(path, threads=threads)
 
 
-class Graphs:
-    """The two graphs as functions of named arrays."""
+class Graph:
+    """An ONNX file as a function of named arrays."""
 
-    def __init__(self, encoder: Any, arguments: Any) -> None:
-        self._encoder = encoder
-        self._arguments = arguments
+    def __init__(self, path: Path, outputs: set[str], threads: int | None = None) -> None:
+        self.path = path
+        self._session = _session(path, threads)
+        self._outputs = [item.name for item in self._session.get_outputs()]
+        self._inputs = [item.name for item in self._session.get_inputs()]
+        if missing := sorted(outputs - set(self._outputs)):
+            raise ModelError(f"{path}: the graph has no output '{missing[0]}'; get the model again")
 
-    @classmethod
-    def load(cls, directory: Path, threads: int | None = None) -> Graphs:
-        """The graphs of a directory; `threads` defaults to what ONNX Runtime thinks best."""
-        return cls(*(open_graph(directory / name, threads) for name in (ENCODER_GRAPH, ARGUMENTS_GRAPH)))
-
-    def encoder(self, feed: Feed) -> Mapping[str, Floats]:
-        """Outputs of the encoder's graph by name."""
-        return run_graph(self._encoder, feed)
-
-    def arguments(self, feed: Feed) -> Mapping[str, Floats]:
-        """Outputs of the arguments' graph by name."""
-        return run_graph(self._arguments, feed)
+    def __call__(self, feed: Feed) -> Mapping[str, Floats]:
+        """Outputs by name; inputs that the graph does not have are left out."""
+        if missing := [name for name in self._inputs if name not in feed]:
+            raise ModelError(f"{self.path}: the graph wants an input '{missing[0]}'; get the model again")
+        try:
+            found = self._session.run(self._outputs, {name: feed[name] for name in self._inputs})
+        except Exception as error:  # ONNX Runtime's exceptions have no common base class
+            raise ModelError(f"{self.path}: cannot be run: {_first_line(error)}") from error
+        return dict(zip(self._outputs, found, strict=True))
 
 
-def open_graph(path: Path, threads: int | None = None) -> Any:
-    """An ONNX file as a session of ONNX Runtime."""
-    import onnxruntime  # type: ignore[import-untyped]  # late: it takes longer than all the rest
+def _session(path: Path, threads: int | None) -> Any:
+    import onnxruntime  # type: ignore[import-untyped]  # late: it takes longer than everything else
 
     if not path.is_file():
         raise ModelError(f"{path}: no such graph; write it with `spansrl export`")
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # errors only: what else it says is of no use to who labels text
+    options.log_severity_level = 4  # errors are raised, and need not be printed too
     options.inter_op_num_threads = 1
     # Batches come in every shape: remembering a plan for each would make memory grow with the input.
     options.enable_mem_pattern = False
     if threads is not None:
         options.intra_op_num_threads = threads
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # ONNX Runtime's exceptions share no base of their own
-        reason = str(error).strip().splitlines()[0]
-        raise ModelError(f"{path}: not a graph that can be run: {reason}") from error
+        session = onnxruntime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"], enable_fallback=0
+        )
+    except Exception as error:  # ONNX Runtime's exceptions have no common base class
+        raise ModelError(f"{path}: not a graph that can be run: {_first_line(error)}") from error
+    return session
 
 
-def run_graph(session: Any, feed: Feed) -> Mapping[str, Floats]:
-    """Outputs by name; inputs that the graph does not ask for are left out."""
-    wanted = {item.name for item in session.get_inputs()}
-    names = [item.name for item in session.get_outputs()]
-    found = session.run(names, {name: array for name, array in feed.items() if name in wanted})
-    return dict(zip(names, found, strict=True))
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
 
 
-# How sentences become the encoder's inputs: one function a kind of embedder.
+# How sentences become the encoder's inputs: one class per kind of embedder.
 
-TokenInputs = Callable[[Sequence[Tokens]], Feed]
+
+class TokenInputs(Protocol):
+    """Sentences as the arrays that an encoder reads."""
+
+    def prepare(self, sentences: Sequence[Tokens]) -> tuple[Any, IntArray]:
+        """The sentences as arrays, and the positions (S,) that each takes in a batch."""
+
+    def take(self, inputs: Any, rows: IntArray) -> Feed:
+        """The inputs of a batch."""
 
 
 def token_inputs(config: EmbedderConfig, files: Path) -> TokenInputs:
-    """The function that makes the encoder's inputs, from the embedder's files."""
+    """What makes the encoder's inputs, from the embedder's files."""
     if config.kind == "words":
         vocab = Vocabulary([UNKNOWN, *read_words(files)], unknown=0)
-        return lambda sentences: _ids(
-            [vocab.ids([token.lower() for token in tokens]) for tokens in sentences]
-        )
+        return _WordInputs(lambda tokens: vocab.ids([token.lower() for token in tokens]))
     if config.kind == "vectors":
         words = read_words(files)
-        vectors = Vectors(words, np.zeros((len(words), 1), np.float32))  # the graph holds the real matrix
-        return lambda sentences: _ids([vectors.lookup(tokens) for tokens in sentences])
+        return _WordInputs(Vectors(words, np.zeros((len(words), 1), np.float32)).lookup)  # no matrix needed
     if config.kind == "transformer":
-        return _piece_inputs(config, files)
-    return _character_inputs
+        return _PieceInputs(_piece_tokenizer(files), config.pooling)
+    return _CharacterInputs()
 
 
-def _piece_inputs(config: EmbedderConfig, files: Path) -> TokenInputs:
+@dataclass(frozen=True, slots=True)
+class _WordInputs:
+    lookup: Callable[[Tokens], IntArray]
+
+    def prepare(self, sentences: Sequence[Tokens]) -> tuple[Ragged, IntArray]:
+        ids = Ragged.of([self.lookup(tokens) for tokens in sentences], like=np.zeros(0, np.int64))
+        return ids, ids.lengths
+
+    def take(self, inputs: Ragged, rows: IntArray) -> Feed:
+        return {"ids": inputs.padded(rows)}
+
+
+@dataclass(frozen=True, slots=True)
+class _PieceInputs:
+    tokenizer: PieceTokenizer
+    pooling: str
+
+    def prepare(self, sentences: Sequence[Tokens]) -> tuple[PieceStore, IntArray]:
+        store = self.tokenizer.prepare(sentences)
+        return store, store.piece_counts
+
+    def take(self, inputs: PieceStore, rows: IntArray) -> Feed:
+        batch = inputs.take(rows)
+        feed: Feed = {"pieces": batch.pieces, "mask": batch.mask}
+        if self.pooling == "first":
+            return feed | {"first": batch.first_pieces()}
+        return feed | {"shares": batch.shares(), "windows": batch.windows()}
+
+
+class _CharacterInputs:
+    def prepare(self, sentences: Sequence[Tokens]) -> tuple[Sequence[Tokens], IntArray]:
+        return sentences, lengths_of(sentences)
+
+    def take(self, inputs: Sequence[Tokens], rows: IntArray) -> Feed:
+        batch = CharacterBatch.of([inputs[row] for row in rows.tolist()])
+        return {"chars": batch.chars, "words": batch.words, "mask": batch.mask}
+
+
+def _piece_tokenizer(files: Path) -> PieceTokenizer:
     settings = read_json(files / "config.json")
     positions = settings.get("max_position_embeddings") if isinstance(settings, dict) else None
     if not isinstance(positions, int) or positions <= SPECIAL_PIECES:
         raise ModelError(f"{files / 'config.json'}: 'max_position_embeddings' must be a number of positions")
-    tokenizer = PieceTokenizer(load_tokenizer(files), positions - SPECIAL_PIECES)
-
-    def inputs(sentences: Sequence[Tokens]) -> Feed:
-        batch = tokenizer.prepare(sentences).take(np.arange(len(sentences)))
-        feed: Feed = {"pieces": batch.pieces, "mask": batch.mask}
-        if config.pooling == "first":
-            feed["first"] = batch.first_pieces()
-        else:
-            feed["shares"], feed["windows"] = batch.shares(), batch.windows()
-        return feed
-
-    return inputs
-
-
-def _character_inputs(sentences: Sequence[Tokens]) -> Feed:
-    batch = CharacterBatch.of(sentences)
-    return {"chars": batch.chars, "words": batch.words, "mask": batch.mask}
-
-
-def _ids(rows: Sequence[IntArray]) -> Feed:
-    return {"ids": Ragged.of(rows, like=np.zeros(0, np.int64)).padded(np.arange(len(rows)))}
+    return PieceTokenizer(load_tokenizer(files), positions - SPECIAL_PIECES)

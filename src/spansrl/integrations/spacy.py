@@ -25,7 +25,7 @@ from typing import Any
 
 from spansrl.errors import ConfigError, DataError, MissingExtraError
 from spansrl.inference.cutting import moved
-from spansrl.inference.directory import read_description, write_bytes
+from spansrl.inference.directory import ModelDirectory, write_bytes
 from spansrl.inference.loading import check_threads, load
 from spansrl.inference.pipeline import Pipeline
 from spansrl.structures import PREDICATE_TYPES, Document, Proposition, Sentence
@@ -184,7 +184,7 @@ def make_component(
 ) -> SpansrlComponent:
     """The component from its config; a wrong model directory is noticed now, not with the first Doc."""
     if model is not None:
-        read_description(Path(model))
+        ModelDirectory.read(Path(model))
     return SpansrlComponent(Settings(model, tuple(predicates), threads, frames, spans_key), name=name)
 
 

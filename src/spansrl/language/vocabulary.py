@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from spansrl.structures import Sentence
 
+UNKNOWN = "<unknown>"  # the word that stands for all words without a vector
+
 
 class Vocabulary:
     """An ordered set of strings; `ids` maps a sequence to integers, strings not in it to `unknown`."""

@@ -7,7 +7,7 @@ spans by a start and an end as a single model does: the experts' spans never hav
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from spansrl.arrays import Ragged
-from spansrl.decoding import SpanScores
+from spansrl.arrays import IntArray, Ragged
 from spansrl.errors import ModelError
 from spansrl.inference.config import TrainingConfig
+from spansrl.inference.model import Encoding, PredicateScores, Prepared, Tokens, lengths_of
 from spansrl.nn.batch import Batch, Corpus
 from spansrl.nn.embedders.embed import LayeredEmbedder
 from spansrl.nn.embedders.features import Progress, cached_rows, corpus_fingerprint, hash_of
 from spansrl.nn.network import Network, evaluating, to_scores
 from spansrl.nn.outputs.span import SpanLogits, SpanOutput, boundary_scores, span_logits, span_loss
-from spansrl.structures import Sentence
 
 
 def check_experts(experts: Sequence[Network], *, same_width: bool) -> None:
@@ -145,85 +144,124 @@ class MixtureExamples:
             yield corpus.batch(props).to(self.device), self.features.take(props).to(self.device)
 
 
-class MixtureScorer:
-    """A trained mixture with its experts as the scorer of a Labeler."""
+class Ensemble:
+    """What ensembles of networks share as models: an encoding holds each expert's token vectors."""
 
-    def __init__(self, mixture: Mixture, experts: Sequence[Network]) -> None:
-        share_sources(experts)
-        self.mixture = mixture
-        self.experts = experts
-        self._known: dict[tuple[Sequence[str], int], tuple[ExpertFeatures, int]] = {}
+    finds_predicates = False
+
+    def __init__(self, networks: Sequence[Network]) -> None:
+        share_sources(networks)
+        self.networks = networks
 
     @property
     def roles(self) -> Sequence[str]:
-        """The names behind the scores' role axis."""
-        return self.experts[0].roles.items
+        """The names of the scores' role axis."""
+        return self.networks[0].roles.items
 
-    def remember(self, features: ExpertFeatures) -> None:
-        """Take these propositions' vectors from the store instead of computing them."""
-        corpus = features.corpus
-        for row, (s, pred) in enumerate(zip(corpus.prop_sentence, corpus.prop_pred, strict=True)):
-            self._known[corpus.tokens[s], int(pred)] = features, row
+    def prepare(self, sentences: Sequence[Tokens]) -> Prepared:
+        """Nothing yet: each expert has inputs of its own."""
+        return Prepared(sentences, lengths_of(sentences))
+
+    def encode(self, prepared: Prepared, rows: IntArray) -> Encoding:
+        """Compute each expert's token vectors of a batch."""
+        sentences = [tuple(prepared.sentences[row]) for row in rows.tolist()]
+        return Encoding(sentences, lengths_of(sentences), self.token_vectors(sentences))
 
     @torch.inference_mode()
-    def score(self, sentences: Sequence[Sentence]) -> SpanScores:
-        """Scores with one row a proposition."""
-        batch = Corpus.of(sentences, self.experts[0].roles).whole()
-        known = [self._known.get((sent.tokens, prop.pred)) for sent in sentences for prop in sent.props]
+    def score(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
+        """Score predicates, one row each."""
+        batch = Batch.of_predicates(encoding.lengths, sentence, pred)
+        return PredicateScores(to_scores(self.logits(encoding, batch), batch))
+
+    def logits(self, encoding: Encoding, batch: Batch) -> SpanLogits:
+        """The scores of all spans."""
+        raise TypeError(f"{type(self).__name__} does not combine experts")
+
+    @torch.inference_mode()
+    def token_vectors(self, sentences: Sequence[Tokens]) -> list[Tensor]:
+        """Each expert's embedded tokens (S, T, D); experts that share a frozen encoder share its features."""
+        prepared: dict[int, Any] = {}
+        vectors = []
+        for expert in self.networks:
+            embedder = expert.embedder
+            key = id(embedder.source) if isinstance(embedder, LayeredEmbedder) else id(embedder)
+            if key not in prepared:
+                prepared[key] = embedder.prepare(sentences)
+            with evaluating(expert):
+                vectors.append(embedder(embedder.take(prepared[key], np.arange(len(sentences)))))
+        return vectors
+
+    def features(self, encoding: Encoding, batch: Batch) -> Iterator[Tensor]:
+        """Each expert's token features (N, T, D)."""
+        for expert, x in zip(self.networks, encoding.vectors, strict=True):
+            with evaluating(expert):
+                yield expert.encoder(x, batch)
+
+
+class MixtureModel(Ensemble):
+    """A trained mixture with its experts."""
+
+    def __init__(self, mixture: Mixture, experts: Sequence[Network]) -> None:
+        super().__init__(experts)
+        self.mixture = mixture
+        self._known: dict[Tokens, dict[int, tuple[ExpertFeatures, int]]] = {}
+
+    def remember(self, features: ExpertFeatures) -> None:
+        """Take these propositions' features from the store instead of computing them."""
+        corpus = features.corpus
+        for row, (s, pred) in enumerate(zip(corpus.prop_sentence, corpus.prop_pred, strict=True)):
+            self._known.setdefault(corpus.tokens[s], {})[int(pred)] = features, row
+
+    def encode(self, prepared: Prepared, rows: IntArray) -> Encoding:
+        """Nothing to compute for sentences whose features are known."""
+        sentences = [tuple(prepared.sentences[row]) for row in rows.tolist()]
+        if all(tokens in self._known for tokens in sentences):
+            return Encoding(sentences, lengths_of(sentences), None)
+        return super().encode(prepared, rows)
+
+    def logits(self, encoding: Encoding, batch: Batch) -> SpanLogits:
+        """The mixture of the experts' features, scored."""
+        features = self._remembered(encoding, batch)
+        if features is None:
+            if encoding.vectors is None:
+                encoding = replace(encoding, vectors=self.token_vectors(encoding.sentences))
+            features = tuple(self.features(encoding, batch))
+        out: SpanLogits = self.mixture(features, batch.mask())
+        return out
+
+    def _remembered(self, encoding: Encoding, batch: Batch) -> tuple[Tensor, ...] | None:
+        if encoding.vectors is not None:
+            return None
+        pairs = zip(batch.sentence.tolist(), batch.pred.tolist(), strict=True)
+        known = [self._known[encoding.sentences[s]].get(pred) for s, pred in pairs]
         stores = {id(item[0]): item[0] for item in known if item is not None}
-        if len(stores) == 1 and None not in known:
-            (features,) = stores.values()
-            inputs = features.take(np.array([item[1] for item in known if item is not None]))
-        else:
-            inputs = MixtureInput(tuple(token_features_of(self.experts, sentences)))
-        scores = to_scores(self.mixture(inputs.features, batch.mask()), batch)
-        assert isinstance(scores, SpanScores)
-        return scores
+        if len(stores) != 1 or None in known:
+            return None
+        (features,) = stores.values()
+        found = features.take(np.array([item[1] for item in known if item is not None])).features
+        longest = int(batch.sentence_lengths.max())
+        return tuple(nn.functional.pad(part, (0, 0, 0, longest - part.shape[1])) for part in found)
 
 
-class ProductScorer:
-    """A product of experts: the mean of their scores, normalised anew."""
+class ProductModel(Ensemble):
+    """A product of experts: the mean of their scores, normalized again."""
 
     def __init__(self, experts: Sequence[Network]) -> None:
         check_experts(experts, same_width=False)
-        share_sources(experts)
-        self.experts = experts
+        super().__init__(experts)
 
-    @property
-    def roles(self) -> Sequence[str]:
-        """The names behind the scores' role axis."""
-        return self.experts[0].roles.items
-
-    @torch.inference_mode()
-    def score(self, sentences: Sequence[Sentence]) -> SpanScores:
-        """Scores with one row a proposition."""
-        batch = Corpus.of(sentences, self.experts[0].roles).whole()
+    def logits(self, encoding: Encoding, batch: Batch) -> SpanLogits:
+        """The mean of the experts' scores."""
         mask = batch.mask()
         starts, ends = [], []
-        for expert, h in zip(self.experts, token_features_of(self.experts, sentences), strict=True):
+        for expert, h in zip(self.networks, self.features(encoding, batch), strict=True):
             logits = expert.output(h, mask)
             order = _alignment(expert, self.roles)
             starts.append(logits.start[:, :, order])
             ends.append(logits.end[:, :, order])
         start, end = torch.stack(starts).mean(dim=0), torch.stack(ends).mean(dim=0)
-        # The ends are shifted and masked already, so they are read where they stand.
-        scores = to_scores(span_logits(start, end, mask, "last"), batch)
-        assert isinstance(scores, SpanScores)
-        return scores
-
-
-def token_features_of(experts: Sequence[Network], sentences: Sequence[Sentence]) -> Iterator[Tensor]:
-    """Each expert's token vectors (N, T, D); experts that share a frozen encoder share its features."""
-    prepared: dict[int, Any] = {}
-    for expert in experts:
-        corpus = Corpus.of(sentences, expert.roles)
-        batch = corpus.whole()
-        embedder = expert.embedder
-        key = id(embedder.source) if isinstance(embedder, LayeredEmbedder) else id(embedder)
-        if key not in prepared:
-            prepared[key] = embedder.prepare(corpus.tokens)
-        with evaluating(expert):
-            yield expert.token_features(batch, embedder.take(prepared[key], batch.rows))
+        # The ends are shifted and masked already, so they are read where they are.
+        return span_logits(start, end, mask, "last")
 
 
 def share_sources(experts: Sequence[Network]) -> None:

@@ -12,15 +12,15 @@ from torch import Tensor, nn
 from spansrl.arrays import IntArray
 from spansrl.decoding import SpanScores, TagScores
 from spansrl.inference.config import Config, EncoderConfig
-from spansrl.inference.runtime import Encoding, PredicateScores, lengths_of, score_given
+from spansrl.inference.inputs.pieces import PieceStore
+from spansrl.inference.model import Encoding, PredicateScores, Prepared, Tokens, lengths_of, narrowed
 from spansrl.language.vocabulary import Vocabulary
 from spansrl.nn.batch import Batch
-from spansrl.nn.embedders.embed import Embedder
+from spansrl.nn.embedders.embed import Embedder, LayeredEmbedder
 from spansrl.nn.encoders.bilstm import InterleavedLSTM, PredicateHead, PredicateMark
 from spansrl.nn.outputs.crf import CrfOutput, TagLogits, crf_loss, gold_tags
 from spansrl.nn.outputs.span import SpanLogits, SpanOutput, distillation_loss, span_loss
 from spansrl.nn.tasks import TaskHeads
-from spansrl.structures import Sentence
 
 
 class MarkedEncoder(nn.Module):
@@ -128,31 +128,54 @@ class Network(nn.Module):
         return crf_loss(logits, gold_tags(batch.gold, mask, batch.pred), mask)
 
 
-class TorchScorer:
-    """A network as the scorer of a Labeler, and as what labels text where there are no ONNX graphs."""
+class TorchModel:
+    """A network as the model of a pipeline."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
 
     @property
+    def networks(self) -> Sequence[Network]:
+        """The networks that it is made of."""
+        return [self.network]
+
+    @property
     def roles(self) -> Sequence[str]:
-        """The names behind the scores' role axis."""
+        """The names of the scores' role axis."""
         return self.network.roles.items
 
+    @property
+    def finds_predicates(self) -> bool:
+        """Whether the network has learned which tokens are predicates."""
+        return self.network.tasks is not None
+
+    def prepare(self, sentences: Sequence[Tokens]) -> Prepared:
+        """Tokenize sentences; features of a frozen encoder are large, and computed batch by batch."""
+        if isinstance(self.network.embedder, LayeredEmbedder):
+            return Prepared(sentences, lengths_of(sentences))
+        store = self.network.embedder.prepare(sentences)
+        costs = store.piece_counts if isinstance(store, PieceStore) else lengths_of(sentences)
+        return Prepared(sentences, costs, store)
+
     @torch.inference_mode()
-    def encode(self, sentences: Sequence[Sequence[str]]) -> Encoding:
-        """The token vectors; the network is in eval mode meanwhile."""
-        embedder = self.network.embedder
-        inputs = embedder.take(embedder.prepare(sentences), np.arange(len(sentences))).to(self._device)
+    def encode(self, prepared: Prepared, rows: IntArray) -> Encoding:
+        """Compute the token vectors of a batch; the network is in eval mode meanwhile."""
+        embedder, tasks = self.network.embedder, self.network.tasks
+        sentences = [prepared.sentences[row] for row in rows.tolist()]
+        if prepared.inputs is None:
+            inputs = embedder.take(embedder.prepare(sentences), np.arange(len(rows)))
+        else:
+            inputs = embedder.take(prepared.inputs, rows)
         with evaluating(self.network):
-            x = embedder(inputs)
-            classes = None if self.network.tasks is None else self.network.tasks.predicates(x).cpu().numpy()
+            x = embedder(inputs.to(self._device))
+            classes = None if tasks is None else tasks.predicates(x).cpu().numpy()
         return Encoding(sentences, lengths_of(sentences), x.cpu().numpy(), classes)
 
     @torch.inference_mode()
-    def score_predicates(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
-        """Scores with one row a predicate; the network is in eval mode meanwhile."""
+    def score(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
+        """Score predicates, one row each; the network is in eval mode meanwhile."""
         network = self.network
+        encoding, sentence = narrowed(encoding, sentence)
         batch = Batch.of_predicates(encoding.lengths, sentence, pred).to(self._device)
         x = torch.from_numpy(encoding.vectors).to(self._device)
         with evaluating(network):
@@ -160,10 +183,6 @@ class TorchScorer:
             if network.tasks is None:
                 return PredicateScores(scores)
             return PredicateScores(scores, network.tasks.senses(x, batch.sentence, batch.pred).cpu().numpy())
-
-    def score(self, sentences: Sequence[Sentence]) -> SpanScores | TagScores:
-        """Scores with one row a proposition."""
-        return score_given(self, sentences)
 
     @property
     def _device(self) -> torch.device:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from spansrl.arrays import IntArray, Ragged
-from spansrl.inference.runtime import NO_PREDICATE
+from spansrl.inference.model import NO_PREDICATE
 from spansrl.language.lemmas import predicate_type
 from spansrl.language.senses import SenseInventory
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence

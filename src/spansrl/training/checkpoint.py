@@ -21,9 +21,8 @@ from spansrl.inference.directory import (
     DESCRIPTION,
     FORMAT,
     WEIGHTS,
-    description_config,
+    ModelDirectory,
     not_saved,
-    read_description,
     write_bytes,
     write_json,
 )
@@ -89,13 +88,13 @@ def trained_tensors(module: nn.Module) -> dict[str, Tensor]:
     return {name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}
 
 
-def load_network(directory: Path, device: str = "cpu") -> Network:
+def load_network(source: Path | ModelDirectory, device: str = "cpu") -> Network:
     """A trained network, in eval mode."""
-    description = read_description(directory, kind="network")
-    config = description_config(description, directory)
-    embedder = load_embedder(config.embedder, directory / "embedder")
-    network = Network(config, description["roles"], embedder, description.get("senses", ()))
-    load_weights(directory / WEIGHTS, network)
+    directory = ModelDirectory.read(source, kind="network")
+    config = directory.network_config
+    embedder = load_embedder(config.embedder, directory.path / "embedder")
+    network = Network(config, directory.roles, embedder, directory.senses)
+    load_weights(directory.path / WEIGHTS, network)
     return network.to(device).eval()
 
 

@@ -1,4 +1,4 @@
-"""Ensembles as model directories: experts copied in, a mixture trained on top; any directory as a Labeler."""
+"""Ensembles as model directories: experts copied in, a mixture trained on top; models of any directory."""
 
 from __future__ import annotations
 
@@ -7,35 +7,27 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 
-from spansrl.decoding import Method, Order
 from spansrl.errors import ModelError
 from spansrl.evaluation import score
-from spansrl.inference.config import TrainingConfig
-from spansrl.inference.directory import (
-    FORMAT,
-    WEIGHTS,
-    description_config,
-    file_hash,
-    read_description,
-    write_json,
-)
-from spansrl.inference.labeler import Labeler, Scorer
+from spansrl.inference.config import OutputConfig, TrainingConfig
+from spansrl.inference.directory import DESCRIPTION, FORMAT, WEIGHTS, ModelDirectory, file_hash, write_json
+from spansrl.inference.pipeline import Pipeline
 from spansrl.nn.batch import Corpus
 from spansrl.nn.embedders.embed import LayeredEmbedder, read_precomputed_features
 from spansrl.nn.embedders.features import Progress
 from spansrl.nn.ensembles import (
     Mixture,
     MixtureExamples,
-    MixtureScorer,
-    ProductScorer,
+    MixtureModel,
+    ProductModel,
     expert_features,
     share_sources,
 )
-from spansrl.nn.network import Network, TorchScorer
+from spansrl.nn.network import Network, TorchModel
 from spansrl.structures import Sentence
 from spansrl.training.checkpoint import load_network, load_weights
 from spansrl.training.runs import Run, Splits
@@ -44,35 +36,28 @@ from spansrl.training.runs import Run, Splits
 EXPERT_FILES = ("config.json", WEIGHTS, "embedder")
 
 
-def load_labeler(directory: Path, *, method: Method | None = None, device: str = "cpu") -> Labeler:
-    """A Labeler from any model directory, with its own decoder unless given; ensembles stay on the CPU."""
-    kind = read_description(directory).get("kind")
-    if kind == "network":
-        network = load_network(directory, device)
-        return labeler_of(TorchScorer(network), network, method)
-    if kind not in ("mixture", "product"):
+def load_torch_model(
+    directory: Path | ModelDirectory, *, device: str = "cpu"
+) -> tuple[TorchModel | MixtureModel | ProductModel, OutputConfig]:
+    """A model from any directory, and the settings of its decoder; ensembles stay on the CPU."""
+    directory = ModelDirectory.read(directory)
+    if directory.kind == "network":
+        return TorchModel(load_network(directory, device)), directory.network_config.output
+    if directory.kind not in ("mixture", "product"):
         raise ModelError(
-            f"{directory / 'config.json'}: 'kind' is {kind!r}; known are network, mixture and product"
+            f"{directory.path / DESCRIPTION}: 'kind' is {directory.kind!r}; "
+            "known are network, mixture and product"
         )
     experts = load_experts(directory)
-    scorer: Scorer = ProductScorer(experts) if kind == "product" else _load_mixture(directory, experts)
-    return labeler_of(scorer, experts[0], method)
+    if directory.kind == "product":
+        return ProductModel(experts), experts[0].config.output
+    mixture = Mixture.of(experts)
+    load_weights(directory.path / WEIGHTS, mixture)
+    return MixtureModel(mixture.eval(), experts), experts[0].config.output
 
 
-def labeler_of(scorer: Scorer, network: Network, method: Method | None = None) -> Labeler:
-    """A Labeler that decodes as the network's config says, unless told otherwise."""
-    output = network.config.output
-    return Labeler(scorer, method=method or cast(Method, output.decoder), order=cast(Order, output.order))
-
-
-def remember_precomputed(labeler: Labeler, path: Path, sentences: Sequence[Sentence]) -> None:
-    """Show a labeler the precomputed vectors (HDF5, keyed by index) of the sentences it is about to label."""
-    scorer = labeler.scorer
-    if isinstance(scorer, TorchScorer):
-        networks: Sequence[Network] = [scorer.network]
-    else:
-        assert isinstance(scorer, (MixtureScorer, ProductScorer))
-        networks = scorer.experts
+def remember_precomputed(networks: Sequence[Network], path: Path, sentences: Sequence[Sentence]) -> None:
+    """Show networks the precomputed vectors (HDF5, keyed by index) of the sentences to be labeled."""
     tokens = [sent.tokens for sent in sentences]
     features = read_precomputed_features(path, tokens)
     for network in networks:
@@ -83,18 +68,12 @@ def remember_precomputed(labeler: Labeler, path: Path, sentences: Sequence[Sente
         network.embedder.remember(tokens, features)
 
 
-def load_experts(directory: Path) -> list[Network]:
+def load_experts(directory: ModelDirectory) -> list[Network]:
     """The experts of an ensemble's directory."""
-    names = read_description(directory).get("experts")
+    names = directory.description.get("experts")
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-        raise ModelError(f"{directory / 'config.json'}: 'experts' must be a list of directories")
-    return [load_network(directory / name) for name in names]
-
-
-def _load_mixture(directory: Path, experts: Sequence[Network]) -> MixtureScorer:
-    mixture = Mixture.of(experts)
-    load_weights(directory / WEIGHTS, mixture)
-    return MixtureScorer(mixture.eval(), experts)
+        raise ModelError(f"{directory.path / DESCRIPTION}: 'experts' must be a list of directories")
+    return [load_network(directory.path / name) for name in names]
 
 
 def save_ensemble(out: Path, kind: str, sources: Sequence[Path], provenance: Mapping[str, Any]) -> None:
@@ -103,13 +82,13 @@ def save_ensemble(out: Path, kind: str, sources: Sequence[Path], provenance: Map
     stored: dict[str, Path] = {}
     for source, name in zip(sources, experts, strict=True):
         _copy_expert(source, out / name, stored)
-    description = read_description(sources[0], kind="network")
+    roles = ModelDirectory.read(sources[0], kind="network").roles
     write_json(
-        out / "config.json",
+        out / DESCRIPTION,
         {
             "format": FORMAT,
             "kind": kind,
-            "roles": description["roles"],
+            "roles": list(roles),
             "experts": experts,
             "provenance": dict(provenance),
         },
@@ -154,15 +133,15 @@ def prepare_mixture(
     share_sources(experts)
     mixture = Mixture.of(experts)
     roles = experts[0].roles
-    scorer = MixtureScorer(mixture, experts)
-    scorer.remember(expert_features(experts, Corpus.of(splits.dev, roles), cache, progress))
+    model = MixtureModel(mixture, experts)
+    model.remember(expert_features(experts, Corpus.of(splits.dev, roles), cache, progress))
     features = expert_features(experts, Corpus.of(splits.train, roles), cache, progress)
-    labeler = labeler_of(scorer, experts[0])
+    pipeline = Pipeline.plain(model, experts[0].config.output)
     return Run(
         model=mixture,
         trainable=mixture,
         examples=MixtureExamples(features, config, torch.device("cpu")),
-        evaluate=lambda: score(splits.dev, labeler.label(splits.dev)),
+        evaluate=lambda: score(splits.dev, pipeline.label(splits.dev, predicates="given")),
         config=config,
         describe=lambda out: save_ensemble(out, "mixture", sources, provenance),
         facts=mixture_facts(sources, splits, config),
@@ -171,6 +150,4 @@ def prepare_mixture(
 
 def expert_settings(sources: Sequence[Path]) -> list[Mapping[str, Any]]:
     """The experts' settings, for the record."""
-    return [
-        description_config(read_description(source, kind="network"), source).to_dict() for source in sources
-    ]
+    return [ModelDirectory.read(source).network_config.to_dict() for source in sources]

@@ -22,15 +22,22 @@ from torch import Tensor
 from spansrl.arrays import IntArray
 from spansrl.decoding import SpanScores
 from spansrl.errors import MissingExtraError
-from spansrl.inference.directory import DESCRIPTION, WORDS, read_description, write_bytes, write_json
-from spansrl.inference.labeler import Labeler
-from spansrl.inference.runtime import ARGUMENTS_GRAPH, ENCODER_GRAPH, FrameModel, OnnxModel
+from spansrl.inference.directory import (
+    ARGUMENTS_GRAPH,
+    DESCRIPTION,
+    ENCODER_GRAPH,
+    WORDS,
+    ModelDirectory,
+    write_bytes,
+    write_json,
+)
+from spansrl.inference.model import Model, encode_all
+from spansrl.inference.pipeline import Pipeline
 from spansrl.nn.embedders.elmo import Elmo
 from spansrl.nn.embedders.embed import VectorEmbedder
-from spansrl.nn.network import Network, TorchScorer
+from spansrl.nn.network import Network, TorchModel
 from spansrl.structures import Sentence
 from spansrl.training.checkpoint import load_network
-from spansrl.training.ensembles import labeler_of
 from spansrl.training.graphs import Graph, arguments_graph, encoder_graph, pretrained_part
 
 OPSET = 20
@@ -48,11 +55,12 @@ MAX_DIFFERENCE = 1e-4  # between the scores of torch and ONNX Runtime
 
 def export_model(source: Path, out: Path, *, half: bool = False) -> Network:
     """Write a trained model's directory for ONNX Runtime; returns the network, for `compare`."""
-    network = load_network(source)
+    directory = ModelDirectory.read(source, kind="network")
+    network = load_network(directory)
     if half:
         round_to_half(network)
     (out / "embedder").mkdir(parents=True, exist_ok=True)
-    write_json(out / DESCRIPTION, portable(read_description(source)))
+    write_json(out / DESCRIPTION, portable(directory.description))
     for name in ("lexicon.json", "calibration.json"):
         if (source / name).is_file():
             shutil.copyfile(source / name, out / name)
@@ -166,13 +174,14 @@ class Difference:
     other_labels: int  # propositions whose arguments differ
 
 
-def compare(network: Network, model: OnnxModel, sentences: Sequence[Sentence]) -> Difference:
+def compare(network: Network, model: Model, sentences: Sequence[Sentence]) -> Difference:
     """Score and label the same sentences (with their predicates) by torch and by ONNX Runtime."""
-    torch_model = TorchScorer(network)
-    ours = labeler_of(torch_model, network)
-    theirs = Labeler(model, method=ours.method, order=ours.order)
-    worst = max((_difference(torch_model, model, sent) for sent in sentences if sent.props), default=0.0)
-    pairs = zip(ours.label(sentences), theirs.label(sentences), strict=True)
+    models = TorchModel(network), model
+    worst = max((_difference(*models, sent) for sent in sentences if sent.props), default=0.0)
+    ours, theirs = (
+        Pipeline.plain(own, network.config.output).label(sentences, predicates="given") for own in models
+    )
+    pairs = zip(ours, theirs, strict=True)
     props = [(p, q) for a, b in pairs for p, q in zip(a.props, b.props, strict=True)]
     other = sum(
         [(arg.role, arg.span) for arg in p.args] != [(arg.role, arg.span) for arg in q.args] for p, q in props
@@ -180,16 +189,16 @@ def compare(network: Network, model: OnnxModel, sentences: Sequence[Sentence]) -
     return Difference(worst, len(props), other)
 
 
-def _difference(ours: FrameModel, theirs: FrameModel, sent: Sentence) -> float:
+def _difference(ours: Model, theirs: Model, sent: Sentence) -> float:
     """The largest difference of any two scores: of arguments, senses and tokens as predicates."""
     pred = np.array([prop.pred for prop in sent.props], dtype=np.int64)
     own, other = (_all_scores(model, sent, pred) for model in (ours, theirs))
     return max(float(np.abs(a - b).max(initial=0.0)) for a, b in zip(own, other, strict=True))
 
 
-def _all_scores(model: FrameModel, sent: Sentence, pred: IntArray) -> list[npt.NDArray[Any]]:
-    encoding = model.encode([sent.tokens])
-    found = model.score_predicates(encoding, np.zeros_like(pred), pred)
+def _all_scores(model: Model, sent: Sentence, pred: IntArray) -> list[npt.NDArray[Any]]:
+    encoding = encode_all(model, [sent.tokens])
+    found = model.score(encoding, np.zeros_like(pred), pred)
     scores = found.arguments
     arguments = [scores.start, scores.end] if isinstance(scores, SpanScores) else [scores.emissions]
     return [*arguments, *(part for part in (encoding.classes, found.senses) if part is not None)]

@@ -9,29 +9,28 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import nn
 
 import spansrl
 from spansrl.checks import counted
-from spansrl.decoding import Method, Order
 from spansrl.errors import ConfigError, DataError
 from spansrl.evaluation import Score, score
 from spansrl.formats import read_sentences
 from spansrl.inference.config import Config, TrainingConfig
 from spansrl.inference.directory import WEIGHTS, file_hash
 from spansrl.inference.inputs.pieces import PieceStore
-from spansrl.inference.labeler import Labeler
 from spansrl.inference.lexicon import learn_lexicon
+from spansrl.inference.pipeline import Pipeline
 from spansrl.language.senses import SenseInventory
 from spansrl.language.vocabulary import role_inventory
 from spansrl.nn.batch import Batch, Corpus
 from spansrl.nn.embedders.elmo_files import WEIGHTS_FILE, describe_weights
 from spansrl.nn.embedders.embed import Embedder, LayeredEmbedder, build_embedder, read_precomputed_features
 from spansrl.nn.embedders.features import Progress
-from spansrl.nn.network import Network, TorchScorer
+from spansrl.nn.network import Network, TorchModel
 from spansrl.structures import Sentence
 from spansrl.training import run_directory
 from spansrl.training.averaging import WeightAverage
@@ -174,15 +173,12 @@ def prepare_run(
         corpus = replace(corpus, costs=store.piece_counts)
     network.to(device)
     by_sentence = config.encoder.predicate == "after"
-    output = config.output
-    labeler = Labeler(
-        TorchScorer(network), method=cast(Method, output.decoder), order=cast(Order, output.order)
-    )
+    pipeline = Pipeline.plain(TorchModel(network), config.output)
     return Run(
         model=network,
         trainable=network,
         examples=CorpusExamples(corpus, embedder, store, config.training, by_sentence, torch.device(device)),
-        evaluate=lambda: score(splits.dev, labeler.label(splits.dev)),
+        evaluate=lambda: score(splits.dev, pipeline.label(splits.dev, predicates="given")),
         config=config.training,
         describe=lambda out: _describe(out, network, splits, inventory),
         facts=run_facts(config, splits),

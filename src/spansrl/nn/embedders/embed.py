@@ -25,8 +25,7 @@ from spansrl.inference.config import EmbedderConfig
 from spansrl.inference.directory import WORDS, file_hash, read_words, write_bytes
 from spansrl.inference.inputs.pieces import PieceStore
 from spansrl.inference.inputs.vectors import Vectors, read_vectors
-from spansrl.inference.runtime import UNKNOWN
-from spansrl.language.vocabulary import Vocabulary, frequent_words
+from spansrl.language.vocabulary import UNKNOWN, Vocabulary, frequent_words
 from spansrl.nn.embedders.elmo import Elmo, batch_char_ids
 from spansrl.nn.embedders.elmo_files import OPTIONS_FILE, WEIGHTS_FILE
 from spansrl.nn.embedders.features import (

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from spansrl.arrays import Ragged, offsets_of
 from spansrl.formats.storage import replacing
+from spansrl.inference.batching import batches_by_length
 from spansrl.progress import Progress as Progress
 
 Tokens = Sequence[str]
@@ -39,7 +40,7 @@ def compute_features(source: FeatureSource, sentences: Sequence[Tokens]) -> Ragg
     out: list[npt.NDArray[np.float32]] = [np.zeros((0, source.n_layers, source.width), np.float32)] * len(
         sentences
     )
-    for rows in similar_lengths([len(tokens) for tokens in sentences]):
+    for rows in _batches([len(tokens) for tokens in sentences]):
         for row, features in zip(rows, source.compute([sentences[row] for row in rows]), strict=True):
             out[row] = features
     return Ragged.of(out, like=np.zeros((0, source.n_layers, source.width), np.float32))
@@ -74,7 +75,7 @@ def cached_rows(
                 partial, mode="w+", dtype=np.float16, shape=(int(offsets[-1]), *item_shape)
             )
             done = 0
-            for rows in similar_lengths(lengths):
+            for rows in _batches(lengths):
                 for row, features in zip(rows, compute(rows), strict=True):
                     out[offsets[row] : offsets[row + 1]] = features
                 done += len(rows)
@@ -84,18 +85,8 @@ def cached_rows(
     return Ragged(np.load(path, mmap_mode="r", allow_pickle=False), offsets)
 
 
-def similar_lengths(
-    lengths: Sequence[int], *, max_tokens: int = 4096, max_rows: int = 256
-) -> Iterator[list[int]]:
-    """Groups of rows of similar length, of at most `max_tokens` with padding; empty rows are left out."""
-    group: list[int] = []
-    for row in sorted((row for row, length in enumerate(lengths) if length), key=lambda row: lengths[row]):
-        if group and (len(group) == max_rows or (len(group) + 1) * lengths[row] > max_tokens):
-            yield group
-            group = []
-        group.append(row)
-    if group:
-        yield group
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    return batches_by_length(lengths, limit=4096, max_rows=256)
 
 
 def corpus_fingerprint(sentences: Sequence[Tokens]) -> str:
