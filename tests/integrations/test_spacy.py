@@ -289,8 +289,8 @@ def test_the_group_of_spans_is_an_option(fake):
             ConfigError,
             "spansrl: 'verbs' is no type of predicate; there are verb, ",
         ),
-        ({"threads": 0}, ConfigError, "spansrl: threads is 0; give 1 or more, or nothing for all cores"),
-        ({"threads": "2"}, ConfigError, "spansrl: threads is '2'; give 1 or more"),
+        ({"threads": 0}, ConfigError, "spansrl: threads is 0; expected 1 or more, or None for all cores"),
+        ({"threads": "2"}, ConfigError, "spansrl: threads is '2'; expected 1 or more"),
         ({"model": "no/such"}, ModelError, "no/such: no such model directory"),
     ],
 )
