@@ -232,7 +232,7 @@ def change(model: Path, **entries) -> None:
 DAMAGED_DESCRIPTIONS = {
     "unknown entry": ({"colour": "red"}, "unknown entries: colour"),
     "no format": ({"format": None}, "'format' is missing"),
-    "later format": ({"format": 99}, "format 99 unknown format"),
+    "later format": ({"format": 99}, "unknown format 99"),
     "other kind": ({"kind": "mixture"}, "'kind' is 'mixture', expected 'network'"),
     "no roles": ({"roles": []}, "'roles' must be a list of names"),
     "roles of numbers": ({"roles": [1, 2]}, "'roles' must be a list of names"),
