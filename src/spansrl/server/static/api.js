@@ -1,21 +1,27 @@
-// Asks the server; whatever goes wrong becomes an Error whose message can be shown as it is.
+// The request to the server. Whatever goes wrong becomes a LabelError whose message can be shown as it is.
 
-export async function label(text, types, signal) {
-  const answer = await ask("/v1/label", { text, predicate_types: types, html: true }, signal);
+export class LabelError extends Error {
+  // `wait`: seconds after which the same request may succeed; null if it never will.
+  constructor(message, wait = null) {
+    super(message);
+    this.wait = wait;
+  }
+}
+
+export async function label(text, signal) {
+  const response = await send({ text, frames: true }, signal);
+  const answer = await response.json().catch((error) => {
+    if (error.name === "AbortError") throw error;
+    return null;
+  });
+  if (answer === null) throw new LabelError(`The server's answer is not JSON (status ${response.status}).`);
+  if (!response.ok) throw explain(response, answer);
   return answer.results[0];
 }
 
-async function ask(address, message, signal) {
-  const response = await send(address, message, signal);
-  const answer = await response.json().catch(() => null);
-  if (answer === null) throw new Error(`The server's answer cannot be read (status ${response.status}).`);
-  if (!response.ok) throw new Error(explain(response, answer));
-  return answer;
-}
-
-async function send(address, message, signal) {
+async function send(message, signal) {
   try {
-    return await fetch(address, {
+    return await fetch("/v1/label", {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(message),
@@ -23,12 +29,16 @@ async function send(address, message, signal) {
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Error("The server cannot be reached. Is it still running?");
+    const cause = navigator.onLine ? "Is it still running?" : "This device seems to be offline.";
+    throw new LabelError(`The server cannot be reached. ${cause}`, 5);
   }
 }
 
 function explain(response, answer) {
-  const message = answer.error?.message ?? `status ${response.status}`;
-  const wait = response.headers.get("Retry-After");
-  return `The server says: ${message}.` + (wait ? ` Try again in ${wait} s.` : "");
+  const found = answer.error?.message ?? `status ${response.status}`;
+  const wait = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
+  if (response.status === 413) return new LabelError(`The text is too long: ${found}.`);
+  if (response.status === 429) return new LabelError("The server is busy.", wait || 2);
+  if (response.status === 503) return new LabelError(`The server is not ready: ${found}.`, wait || 2);
+  return new LabelError(`The server reports an error: ${found}.`);
 }

@@ -1,4 +1,4 @@
-// Copying; where the page is not on localhost or https there is no clipboard API, but the old way still works.
+// Copying. Pages that are neither on localhost nor on https have no clipboard API, but the older command still works.
 
 export async function copy(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);

@@ -1,131 +1,179 @@
-// The page: what is typed goes to the server, what comes back is shown as pictures, as a table and as JSON.
+// The page: text goes to the server as it is typed, and the answer is shown as pictures, as a table and as JSON.
 
 import { label } from "./api.js";
+import { setUpCard } from "./card.js";
 import { copy } from "./clipboard.js";
+import { byId, counted, element } from "./dom.js";
+import { save } from "./download.js";
 import { EXAMPLES } from "./examples.js";
+import { DEFAULTS, filtered, propsIn } from "./filters.js";
 import { readLink, writeLink } from "./link.js";
-import { rowsOf, tableOf, textOf } from "./table.js";
+import { Live } from "./live.js";
+import { setUpMenus } from "./menu.js";
+import { layouts, pictureWidth, setUpPictures, showPictures } from "./pictures.js";
+import { pngBlob } from "./png.js";
+import { curlCommand, pythonCode } from "./snippets.js";
+import { svgFile } from "./svg.js";
+import { csvOf, rowsOf, tableOf } from "./table.js";
 import { makeTabs } from "./tabs.js";
+import { colorsOf, currentTheme, setUpTheme } from "./theme.js";
 
-const at = (id) => document.getElementById(id);
-const form = at("form");
-const switches = [...form.elements.types];
-const allTypes = switches.map((input) => input.value);
-let running = null; // the AbortController of the request that is on its way
-let copies = {}; // what the button copies, by panel
-let panel = "pictures";
+const text = byId("text");
+const switches = [...document.querySelectorAll("input[name=types]")];
+let result = null; // the server's answer
+let view = null; // what the filters leave of it
 
-const chosenTypes = () => switches.filter((input) => input.checked).map((input) => input.value);
+const live = new Live(label, {
+  started: () => setBusy(true),
+  answered(answer) {
+    setBusy(false);
+    showError("");
+    result = answer;
+    suggestPredicates();
+    show();
+  },
+  failed(error, seconds) {
+    setBusy(false);
+    document.body.classList.toggle("stale", seconds !== null);
+    byId("results").hidden = seconds === null || result === null;
+    showError(error.message + (seconds === null ? "" : ` Trying again in ${seconds} s.`));
+  },
+});
 
-async function run() {
-  const text = at("text").value;
-  const types = chosenTypes();
-  const wrong = !text.trim() ? "Write a text first." : !types.length ? "Switch on at least one kind of predicate." : "";
-  showError(wrong);
-  if (wrong) return at(text.trim() ? "go" : "text").focus();
-  history.replaceState(null, "", location.pathname + writeLink(text, types, allTypes));
-  running?.abort();
-  const mine = (running = new AbortController());
-  showBusy(true);
-  try {
-    show(await label(text, types, mine.signal));
-  } catch (error) {
-    if (mine !== running) return; // a newer request has taken over
-    at("results").hidden = true;
-    at("status").textContent = error.name === "AbortError" ? "Stopped." : "";
-    showError(error.name === "AbortError" ? "" : error.message);
-  }
-  if (mine === running) {
-    running = null;
-    showBusy(false);
-  }
+function settings() {
+  return {
+    types: switches.filter((input) => input.checked).map((input) => input.value),
+    find: byId("find").value.trim(),
+    minProb: Number(byId("min").value),
+  };
 }
 
-function show(result) {
-  const rows = rowsOf(result);
-  const json = JSON.stringify({ ...result, html: undefined }, null, 2);
-  copies = { table: textOf(rows), json: json + "\n" };
-  at("pictures").replaceChildren(...result.html.map(picture));
-  at("table").replaceChildren(tableOf(rows));
-  at("json").textContent = json;
-  at("results").hidden = false;
-  const propositions = result.sentences.reduce((sum, sentence) => sum + sentence.props.length, 0);
-  at("status").textContent = `${count(result.sentences.length, "sentence")}, ${count(propositions, "predicate")}.`;
-  at("status").scrollIntoView({ block: "nearest" });
+function setSettings({ types, find, minProb }) {
+  for (const input of switches) input.checked = types.includes(input.value);
+  byId("find").value = find;
+  byId("min").value = minProb;
 }
 
-// The fragment comes from our server, which escapes the text; a parsed document runs no scripts, nor does our policy.
-function picture(fragment) {
-  return document.adoptNode(new DOMParser().parseFromString(fragment, "text/html").body.firstElementChild);
+const isDefault = () => JSON.stringify(settings()) === JSON.stringify(DEFAULTS);
+
+function show() {
+  view = filtered(result, settings());
+  byId("min-shown").textContent = `${Math.round(100 * settings().minProb)}%`;
+  byId("results").hidden = false;
+  showPictures(view);
+  byId("table").replaceChildren(tableOf(rowsOf(view)));
+  byId("json").textContent = jsonOf(view);
+  byId("status").textContent = summary();
+  const isFirst = text.value === EXAMPLES[0].text && isDefault();
+  history.replaceState(null, "", location.pathname + (isFirst ? "" : writeLink(text.value, settings())));
 }
 
-function showBusy(busy) {
+function summary() {
+  const found = propsIn(view).length;
+  const hidden = propsIn(result).length - found;
+  return `${counted(result.sentences.length, "sentence")}, ${counted(found, "predicate")}${hidden ? ` (${hidden} hidden by filters)` : ""}.`;
+}
+
+// `frames` is for the cards; everything else is the server's answer in the format that programs get.
+const jsonOf = ({ frames, ...rest }) => JSON.stringify(rest, null, 2);
+
+function suggestPredicates() {
+  const names = new Set(propsIn(result).map((prop) => prop.lemma).filter(Boolean));
+  byId("found").replaceChildren(...[...names].sort().map((name) => element("option", { value: name })));
+}
+
+function textChanged(now) {
+  for (const button of byId("examples").children) button.setAttribute("aria-pressed", String(button.title === text.value));
+  if (!text.value.trim()) {
+    live.cancel();
+    setBusy(false);
+    showError("");
+    result = null;
+    byId("results").hidden = true;
+    byId("status").textContent = "Type a sentence, or pick an example.";
+    history.replaceState(null, "", location.pathname);
+  } else if (now) live.now(text.value);
+  else live.later(text.value);
+}
+
+function setBusy(busy) {
   document.body.classList.toggle("busy", busy);
-  at("results").setAttribute("aria-busy", String(busy));
-  at("go").textContent = busy ? "Stop" : "Label";
-  if (busy) at("status").textContent = "Labelling …";
+  document.body.classList.remove("stale");
+  byId("results").setAttribute("aria-busy", String(busy));
+  if (busy && result === null) byId("status").textContent = "Labeling …";
 }
 
 function showError(message) {
-  at("error").textContent = message;
-  at("error").hidden = !message;
-  if (message) at("status").textContent = "";
+  byId("error").textContent = message;
+  byId("error").hidden = !message;
+  if (message) byId("status").textContent = "";
 }
 
-async function copyAndSay(text, what) {
+async function attempt(work, done) {
   try {
-    await copy(text);
-    at("status").textContent = `${what} copied.`;
+    await work();
+    showError("");
+    byId("status").textContent = done;
   } catch (error) {
     showError(error.message);
   }
 }
 
-function fromAddress() {
-  const { text, types } = readLink(location.hash);
-  if (!text) return;
-  at("text").value = text;
-  for (const input of switches) input.checked = types === null || types.includes(input.value);
-  run();
+const COPIES = {
+  link: ["Link", () => location.origin + location.pathname + writeLink(text.value, settings())],
+  python: ["Python code", () => pythonCode(text.value, settings())],
+  curl: ["curl command", () => curlCommand(text.value, settings())],
+  json: ["JSON", () => jsonOf(view) + "\n"],
+};
+
+const FILES = {
+  svg: () => save(svgFile(layouts(view, pictureWidth()), { light: colorsOf("light"), dark: colorsOf("dark") }), "spansrl.svg", "image/svg+xml"),
+  png: async () => save(await pngBlob(layouts(view, pictureWidth()), colorsOf(currentTheme())), "spansrl.png", "image/png"),
+  json: () => save(jsonOf(view) + "\n", "spansrl.json", "application/json"),
+  csv: () => save(csvOf(rowsOf(view)), "spansrl.csv", "text/csv"),
+};
+
+function openLink() {
+  const link = readLink(location.hash);
+  text.value = link.text || EXAMPLES[0].text;
+  setSettings(link.settings);
+  if (!isDefault()) byId("filters").open = true;
+  textChanged(true);
 }
 
-function count(number, word) {
-  return `${number} ${word}${number === 1 ? "" : "s"}`;
-}
-
-for (const { name, text } of EXAMPLES) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = name;
-  button.title = text;
+for (const { name, text: example } of EXAMPLES) {
+  const button = element("button", { type: "button", title: example, "aria-pressed": "false" }, name);
   button.addEventListener("click", () => {
-    at("text").value = text;
-    run();
+    text.value = example;
+    textChanged(true);
   });
-  at("examples").append(button);
+  byId("examples").append(button);
 }
-
-form.addEventListener("submit", (event) => {
-  event.preventDefault();
-  if (running) running.abort();
-  else run();
+text.addEventListener("input", (event) => {
+  if (!event.isComposing) textChanged(false);
 });
-form.addEventListener("change", (event) => {
-  if (event.target.name === "types" && !at("results").hidden) run();
+text.addEventListener("compositionend", () => textChanged(false));
+byId("form").addEventListener("submit", (event) => event.preventDefault());
+byId("clear").addEventListener("click", () => {
+  text.value = "";
+  textChanged(true);
+  text.focus();
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
-  if (event.key === "Escape") running?.abort();
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) textChanged(true);
 });
-makeTabs(document.querySelector("[role=tablist]"), (chosen) => {
-  panel = chosen;
-  at("copy").hidden = panel === "pictures";
+byId("filters").addEventListener("input", () => result && show());
+document.addEventListener("click", ({ target }) => {
+  const { copy: what, save: kind } = target.dataset ?? {};
+  if (what) attempt(() => copy(COPIES[what][1]()), `${COPIES[what][0]} copied.`);
+  if (kind) attempt(FILES[kind], `${kind.toUpperCase()} saved.`);
 });
-at("copy").addEventListener("click", () => copyAndSay(copies[panel], panel === "json" ? "JSON" : "Table"));
-at("link").addEventListener("click", () => {
-  const address = location.origin + location.pathname + writeLink(at("text").value, chosenTypes(), allTypes);
-  copyAndSay(address, "Link");
-});
-window.addEventListener("hashchange", fromAddress);
-fromAddress();
-if (!matchMedia("(pointer: coarse)").matches) at("text").focus(); // on a phone the keyboard would cover the page
+window.addEventListener("hashchange", openLink);
+window.addEventListener("online", () => textChanged(true));
+
+setUpTheme();
+setUpCard();
+setUpMenus();
+setUpPictures();
+makeTabs(document.querySelector("[role=tablist]"));
+openLink();

@@ -1,5 +1,9 @@
 // The answer as rows: one for each argument, and one for each predicate that has none.
 
+import { element } from "./dom.js";
+import { meaningOf } from "./roles.js";
+import { predicateWords, senseOf, wordsOf } from "./sentence.js";
+
 const COLUMNS = [
   { key: "sentence", title: "Sentence", look: "number wide" },
   { key: "predicate", title: "Predicate" },
@@ -12,18 +16,15 @@ const COLUMNS = [
 ];
 
 export function rowsOf(result) {
-  return result.sentences.flatMap((sentence, place) =>
+  return result.sentences.flatMap((sentence, index) =>
     sentence.props.flatMap((prop) => {
       const shared = {
-        sentence: place + 1,
-        predicate: predicateOf(sentence, prop),
-        sense: prop.sense ?? prop.lemma ?? "",
-        type: prop.type ?? "",
+        sentence: index + 1, predicate: predicateWords(sentence, prop), sense: senseOf(prop), type: prop.type ?? "",
       };
       const rows = prop.args.map((arg) => ({
         ...shared,
         role: arg.role,
-        meaning: arg.meaning ?? "",
+        meaning: meaningOf(arg) ?? "",
         words: wordsOf(sentence, arg.start, arg.end),
         prob: arg.prob === undefined ? "" : arg.prob.toFixed(2),
       }));
@@ -34,44 +35,16 @@ export function rowsOf(result) {
 
 export function tableOf(rows) {
   const columns = COLUMNS.filter((column) => rows.some((row) => row[column.key] !== ""));
-  const table = document.createElement("table");
-  const head = table.createTHead().insertRow();
-  for (const column of columns) {
-    add(head, "th", column.title, column.look).scope = "col";
-  }
-  const body = table.createTBody();
-  for (const row of rows) {
-    const line = body.insertRow();
-    for (const column of columns) {
-      add(line, "td", row[column.key], column.look);
-    }
-  }
-  return table;
+  const head = element("tr", {}, ...columns.map(({ title, look }) => element("th", { scope: "col", class: look }, title)));
+  const lines = rows.map((row) =>
+    element("tr", {}, ...columns.map(({ key, look }) => element("td", { class: look }, String(row[key])))),
+  );
+  return element("table", {}, element("thead", {}, head), element("tbody", {}, ...lines));
 }
 
-// Tabs and line ends in the words would make other cells of them.
-export function textOf(rows) {
-  const cells = (row) => COLUMNS.map((column) => String(row[column.key]).replace(/\s+/g, " "));
-  return [COLUMNS.map((column) => column.title), ...rows.map(cells)].map((line) => line.join("\t")).join("\n") + "\n";
-}
-
-// "picked up" of "picked it up"
-function predicateOf(sentence, prop) {
-  const pieces = prop.v?.length ? prop.v : [[prop.pred, prop.pred + 1]];
-  return pieces.map(([start, end]) => wordsOf(sentence, start, end)).join(" ");
-}
-
-// Offsets count code points, JavaScript's strings count UTF-16 units.
-function wordsOf(sentence, start, end) {
-  if (!sentence.text || !sentence.offsets) return sentence.tokens.slice(start, end).join(" ");
-  const characters = Array.from(sentence.text);
-  return characters.slice(sentence.offsets[start][0], sentence.offsets[end - 1][1]).join("");
-}
-
-function add(row, kind, text, look = "") {
-  const cell = document.createElement(kind);
-  cell.textContent = text;
-  cell.className = look;
-  row.append(cell);
-  return cell;
+// As RFC 4180 has it.
+export function csvOf(rows) {
+  const cell = (value) => (/[",\n\r]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+  const lines = rows.map((row) => COLUMNS.map(({ key }) => cell(String(row[key]))));
+  return [COLUMNS.map(({ key }) => key), ...lines].map((line) => line.join(",")).join("\r\n") + "\r\n";
 }

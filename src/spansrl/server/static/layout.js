@@ -1,0 +1,167 @@
+// The geometry of a picture: words with natural spacing, and under each line one row per predicate that has
+// something there. Bars have no room for labels when their words are short, so labels go below the bars; where two
+// labels would collide, the left one goes further down and a thin line leads to it. No drawing here: see svg.js, png.js.
+
+import { percent } from "./dom.js";
+import { marksOf, predicateSpans, spaceBefore } from "./sentence.js";
+
+export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+export const SIZES = { word: 18, name: 13, code: 11 };
+export const UNSURE = 0.5; // below this probability a mark is faint
+const LINE = 30, BAR = 6, LANE = 17, ROW_GAP = 9, LINE_GAP = 14, LABEL_GAP = 8, NARROWEST_NAME = 150;
+
+const canvas = document.createElement("canvas").getContext("2d");
+
+export function fontOf(kind, bold = false) {
+  return `${bold ? 600 : 400} ${SIZES[kind]}px ${FONT}`;
+}
+
+function widthOf(text, kind, bold) {
+  canvas.font = fontOf(kind, bold);
+  return canvas.measureText(text).width;
+}
+
+// -> { width, height, words: [{text, x, y, bold, token}], marks: [{prop, mark, x1, x2, y, first, label}], threads }
+export function layOut(sentence, width) {
+  const lines = breakLines(sentence, width);
+  const picture = { width, height: 0, words: [], marks: [], threads: [] };
+  for (const line of lines) {
+    const baseline = picture.height + SIZES.word;
+    picture.words.push(...line.map((piece) => ({ ...piece, y: baseline })));
+    picture.height += LINE;
+    for (const row of rowsOf(sentence, line)) addRow(picture, row);
+    picture.height += LINE_GAP;
+  }
+  picture.height -= LINE_GAP - 2;
+  return picture;
+}
+
+// One row per predicate; predicates without arguments share one.
+function rowsOf(sentence, line) {
+  const rows = sentence.props.map((_, k) => rowOf(sentence, k, line));
+  const hasArguments = (_, k) => sentence.props[k].args.length > 0;
+  const bare = rows.filter((row, k) => !hasArguments(row, k)).flat().sort((a, b) => a.x1 - b.x1);
+  return [...rows.filter(hasArguments), bare].filter((row) => row.length);
+}
+
+// What the predicate has on the line; where the predicate itself is on another line, labels say whose they are.
+function rowOf(sentence, prop, line) {
+  const marks = marksOf(sentence, sentence.props[prop]);
+  const row = marks.map((mark) => ({ mark, prop, ...extent(line, mark) })).filter((one) => one.x2 > one.x1);
+  const isName = (mark) => mark.group === "predicate" && mark.name;
+  const of = row.some(({ mark }) => isName(mark)) ? "" : `of ${marks.find(isName)?.name ?? ""}`;
+  return row.map((one) => ({ ...one, of: one.mark.name && of }));
+}
+
+function addRow(picture, row) {
+  const y = picture.height + BAR / 2;
+  for (const one of row) one.y = y;
+  setLabels(row, picture.width);
+  for (const { label } of row) label.y = y + BAR / 2 + (label.lane + 1) * LANE - 3;
+  for (const prop of new Set(row.map((one) => one.prop))) {
+    const own = row.filter((one) => one.prop === prop);
+    picture.threads.push({ prop, y, x1: own[0].x1, x2: Math.max(...own.map((one) => one.x2)) });
+  }
+  picture.marks.push(...row);
+  picture.height += BAR + (Math.max(...row.map((one) => one.label.lane)) + 1) * LANE + ROW_GAP;
+}
+
+// Where labels collide, those that are in the way lose their codes (ARG1); if that does not help, they move down.
+function setLabels(row, width) {
+  for (const one of row) one.label = labelOf(one, width, true);
+  setLanes(row);
+  for (const one of row.filter(({ label }) => label.collides)) one.label = labelOf(one, width, false);
+  setLanes(row);
+}
+
+// A label is below its bar, from the bar's start, and moves left where the line ends.
+function labelOf({ mark, x1, x2, first, of }, width, withCode) {
+  const unsure = mark.prob !== undefined && mark.prob < UNSURE ? percent(mark.prob) : "";
+  const code = [withCode && mark.code, of, unsure].filter(Boolean).join(" ");
+  const codeWidth = code ? widthOf(code, "code") + 5 : 0;
+  const begun = first || !mark.name || mark.name.startsWith("…") ? mark.name : `… ${mark.name}`;
+  const name = shortened(begun, Math.min(width - codeWidth, Math.max(x2 - x1 - codeWidth, NARROWEST_NAME)));
+  const nameWidth = widthOf(name, "name", true);
+  const total = nameWidth + codeWidth;
+  return { name, code, nameWidth, width: total, x: Math.max(0, Math.min(x1, width - total)) };
+}
+
+// From right to left: a label goes one lane below all those on its right that it would run into.
+function setLanes(placed) {
+  for (let k = placed.length - 1; k >= 0; k -= 1) {
+    const mine = placed[k].label;
+    const hit = placed.slice(k + 1).map((one) => one.label).filter((other) => other.width && overlap(mine, other));
+    mine.collides = hit.length > 0;
+    mine.lane = Math.max(-1, ...hit.map((other) => other.lane)) + 1;
+  }
+}
+
+const overlap = (one, other) => one.x < other.x + other.width + LABEL_GAP && other.x < one.x + one.width + LABEL_GAP;
+
+function shortened(text, most) {
+  if (widthOf(text, "name", true) <= most) return text;
+  const characters = Array.from(text);
+  while (characters.length > 1 && widthOf(characters.join("") + "…", "name", true) > most) characters.pop();
+  return characters.join("").trimEnd() + "…";
+}
+
+// Where the mark is on the line; x2 <= x1 where it is not.
+function extent(line, mark) {
+  const inside = line.filter(({ token }) => mark.start <= token && token < mark.end);
+  if (!inside.length) return { x1: 0, x2: 0, first: false };
+  const last = inside[inside.length - 1];
+  return { x1: inside[0].x, x2: last.x + last.width, first: inside[0].token === mark.start && inside[0].begins };
+}
+
+function breakLines(sentence, width) {
+  const bold = new Set(sentence.props.flatMap(predicateSpans).flatMap(([start, end]) => range(start, end)));
+  const space = widthOf("n n", "word") - widthOf("nn", "word");
+  const lines = [[]];
+  let x = 0;
+  for (const group of groupsOf(sentence, bold, width)) {
+    const size = group.reduce((sum, piece) => sum + piece.width, 0);
+    const gap = x > 0 && group[0].space ? space : 0;
+    if (x > 0 && x + gap + size > width) {
+      lines.push([]);
+      x = 0;
+    } else x += gap;
+    for (const piece of group) {
+      lines[lines.length - 1].push({ ...piece, x });
+      x += piece.width;
+    }
+  }
+  return lines;
+}
+
+// Tokens without a space between them stay on one line where they fit.
+function groupsOf(sentence, bold, width) {
+  const groups = [];
+  sentence.tokens.forEach((text, token) => {
+    const space = spaceBefore(sentence, token);
+    const pieces = piecesOf(text, bold.has(token), width).map((piece, k) => ({ ...piece, token, space: space && !k, begins: !k }));
+    const group = groups[groups.length - 1];
+    const size = (group ?? []).reduce((sum, piece) => sum + piece.width, 0) + pieces[0].width;
+    if (group && !space && pieces.length === 1 && size <= width) group.push(pieces[0]);
+    else groups.push(...pieces.map((piece) => [piece]));
+  });
+  return groups;
+}
+
+// A word that is wider than a line is broken anywhere.
+function piecesOf(word, bold, width) {
+  const text = word.replace(/\s+/g, " ");
+  const whole = widthOf(text, "word", bold);
+  if (whole <= width) return [{ text, bold, width: whole }];
+  const pieces = [];
+  let rest = Array.from(text);
+  while (rest.length) {
+    let size = Math.max(1, Math.floor((rest.length * width) / widthOf(rest.join(""), "word", bold)));
+    while (size > 1 && widthOf(rest.slice(0, size).join(""), "word", bold) > width) size -= 1;
+    const piece = rest.slice(0, size).join("");
+    pieces.push({ text: piece, bold, width: widthOf(piece, "word", bold) });
+    rest = rest.slice(size);
+  }
+  return pieces;
+}
+
+const range = (start, end) => Array.from({ length: end - start }, (_, k) => start + k);

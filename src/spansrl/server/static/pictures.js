@@ -1,0 +1,97 @@
+// The sentences on the page: a picture and its plain-English readings each, drawn again when the width changes.
+
+import { openCard } from "./card.js";
+import { byId, element, percent } from "./dom.js";
+import { layOut } from "./layout.js";
+import { bareReading, readingOf } from "./reading.js";
+import { predicateWords, wordsOf } from "./sentence.js";
+import { drawSvg } from "./svg.js";
+
+const AT_ONCE = 40; // sentences; the button below them shows the others
+let shown = { sentences: [], frames: {}, count: 0 };
+let lastWidth = 0;
+
+export function showPictures(result) {
+  shown = { sentences: result.sentences, frames: result.frames ?? {}, count: AT_ONCE };
+  draw();
+}
+
+// The layouts of all sentences that have something to show, for files.
+export function layouts(result, width) {
+  return result.sentences.filter((sentence) => sentence.tokens.length).map((sentence) => layOut(sentence, width));
+}
+
+export const pictureWidth = () => Math.max(240, Math.floor(byId("sentences").clientWidth - horizontalEdges()));
+
+export function setUpPictures() {
+  new ResizeObserver(() => {
+    if (byId("sentences").clientWidth && pictureWidth() !== lastWidth) draw();
+  }).observe(byId("sentences"));
+  byId("more").addEventListener("click", () => {
+    shown.count += AT_ONCE;
+    draw();
+  });
+}
+
+function draw() {
+  lastWidth = pictureWidth();
+  const sentences = shown.sentences.slice(0, shown.count);
+  byId("sentences").replaceChildren(...sentences.map((sentence, k) => sentenceCard(sentence, k, lastWidth)));
+  byId("more").hidden = shown.sentences.length <= shown.count;
+}
+
+function sentenceCard(sentence, index, width) {
+  const picture = layOut(sentence, width);
+  const describe = (mark, prop) => description(sentence, sentence.props[prop], mark);
+  const svg = drawSvg(picture, describe);
+  svg.setAttribute("role", "group");
+  svg.setAttribute("aria-label", `Sentence ${index + 1}: ${wordsOf(sentence, 0, sentence.tokens.length)}`);
+  addBehavior(svg, picture, sentence);
+  const definition = (prop) => shown.frames[prop.sense]?.definition;
+  const readings = sentence.props.filter((prop) => prop.args.length).map((prop) => readingOf(sentence, prop, definition(prop)));
+  const bare = sentence.props.filter((prop) => !prop.args.length);
+  if (bare.length) readings.push(bareReading(sentence, bare, definition));
+  const list = readings.length ? element("ul", { class: "readings", "aria-label": "In plain English" }, ...readings) : null;
+  return element("article", { class: "card sentence" }, svg, list);
+}
+
+function description(sentence, prop, mark) {
+  const words = wordsOf(sentence, mark.start, mark.end);
+  if (mark.arg === null) return `${words}: predicate, ${mark.name}`;
+  const sure = mark.prob === undefined ? "" : `, ${percent(mark.prob)}`;
+  return `${words}: ${[mark.name, mark.code].filter(Boolean).join(", ")} of ${predicateWords(sentence, prop)}${sure}`;
+}
+
+function addBehavior(svg, picture, sentence) {
+  const placed = (target) => picture.marks[target.closest?.(".mark")?.dataset.mark];
+  const open = (target) => {
+    const { mark, prop } = placed(target);
+    openCard(target.closest(".mark"), sentence, sentence.props[prop], mark.arg, shown.frames);
+  };
+  svg.addEventListener("click", ({ target }) => placed(target) && open(target));
+  svg.addEventListener("keydown", (event) => {
+    if (!["Enter", " "].includes(event.key) || !placed(event.target)) return;
+    event.preventDefault();
+    open(event.target);
+  });
+  for (const kind of ["mouseover", "focusin"]) svg.addEventListener(kind, ({ target }) => pointAt(svg, placed(target)));
+  for (const kind of ["mouseleave", "focusout"]) svg.addEventListener(kind, () => pointAt(svg, undefined));
+}
+
+// The other predicates fade, and the words of the span light up.
+function pointAt(svg, found) {
+  for (const part of svg.querySelectorAll("[data-prop]")) {
+    part.classList.toggle("faded", found !== undefined && Number(part.dataset.prop) !== found.prop);
+  }
+  for (const word of svg.querySelectorAll("[data-token]")) {
+    const token = Number(word.dataset.token);
+    word.classList.toggle("lit", found !== undefined && found.mark.start <= token && token < found.mark.end);
+  }
+}
+
+function horizontalEdges() {
+  const probe = document.querySelector(".sentence");
+  if (!probe) return innerWidth <= 640 ? 28 : 36;
+  const style = getComputedStyle(probe);
+  return ["paddingLeft", "paddingRight", "borderLeftWidth", "borderRightWidth"].reduce((sum, name) => sum + parseFloat(style[name]), 0);
+}

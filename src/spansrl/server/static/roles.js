@@ -1,0 +1,42 @@
+// Roles: the role that R- and C- belong to, its color group (as in visualize/palette.py), and what it means.
+
+const FAMILIES = {
+  TMP: "time",
+  LOC: "place", DIR: "place", GOL: "place",
+  MNR: "manner", CAU: "manner", PRP: "manner", PNC: "manner", EXT: "manner", COM: "manner", PRD: "manner", REC: "manner",
+};
+
+// Modifiers in plain words, for models without frames.
+const MODIFIERS = {
+  ADV: "circumstance", CAU: "cause", COM: "companion", DIR: "direction", DIS: "connection to other sentences",
+  EXT: "extent", GOL: "goal or beneficiary", LOC: "location", MNR: "manner", MOD: "modality", NEG: "negation",
+  PNC: "purpose", PRD: "state or attribute", PRP: "purpose", REC: "reciprocity", TMP: "time",
+};
+
+export const GROUPS = ["arg0", "arg1", "arg2", "arg3", "arg4", "arg5", "time", "place", "manner", "clause"];
+
+export const baseRole = (role) => role.replace(/^[RC]-/, "");
+
+const coreNumber = (role) => baseRole(role).match(/^A(?:RG)?([0-5A])$/)?.[1];
+const modifier = (role) => baseRole(role).split("-").pop();
+
+export function groupOf(role) {
+  const number = coreNumber(role);
+  return number ? `arg${number.replace("A", "5")}` : (FAMILIES[modifier(role)] ?? "clause");
+}
+
+export const isAdjunct = (role) => coreNumber(role) === undefined;
+
+// "thing bought"; undefined for a core role whose meaning is not known.
+export function meaningOf(arg) {
+  return arg.meaning ?? (isAdjunct(arg.role) ? MODIFIERS[modifier(arg.role)] : undefined);
+}
+
+// The meaning as a label: R- and C- say so.
+export function nameOf(arg) {
+  const meaning = meaningOf(arg);
+  if (meaning === undefined) return arg.role;
+  if (arg.role.startsWith("R-")) return `refers to ${meaning}`;
+  if (arg.role.startsWith("C-")) return `… ${meaning}`;
+  return meaning;
+}

@@ -1,0 +1,27 @@
+// The request of the page as code: for Python, and for the command line with curl.
+
+import { DEFAULTS, TYPES } from "./filters.js";
+
+export function pythonCode(text, settings) {
+  const options = Object.entries(requestOptions(settings)).map(([name, value]) => `, ${name}=${JSON.stringify(value)}`);
+  return `import spansrl
+
+srl = spansrl.load()
+document = srl(${JSON.stringify(text)}${options.join("")})
+for sent in document.sentences:
+    for prop in sent.props:
+        print(prop.sense, [(arg.role, sent.text_of(arg), arg.meaning) for arg in prop.args])
+`;
+}
+
+export function curlCommand(text, settings) {
+  const body = JSON.stringify({ text, ...requestOptions(settings) }).replaceAll("'", "'\\''");
+  return `curl ${location.origin}/v1/label -H 'Content-Type: application/json' \\\n     -d '${body}'\n`;
+}
+
+function requestOptions({ types, minProb }) {
+  const options = {};
+  if (types.length < TYPES.length) options.predicates = types;
+  if (minProb > DEFAULTS.minProb) options.min_prob = minProb;
+  return options;
+}
