@@ -85,20 +85,21 @@ def test_pictures_tell_what_senses_mean_where_frames_are_known():
         assert "call.01: ring up" in picture
 
 
-def test_frames_describe_the_sense_and_the_other_senses_of_the_word():
+def test_explain_adds_the_frame_of_the_sense_and_the_other_senses_of_the_word():
     frames = FrameIndex.of(
         [
-            Roleset("call.01", "ring up", roles={"0": "caller"}, aliases=(("v", "call"),)),
-            Roleset("call.02", "name", aliases=(("v", "call"),)),
-            Roleset("hide.01", "conceal", aliases=(("v", "hide"),)),
+            Roleset("call.01", "ring up", roles={"0": "caller"}, aliases=[("v", "call")]),
+            Roleset("call.02", "name", aliases=[("v", "call")]),
+            Roleset("hide.01", "conceal", aliases=[("v", "hide")]),
         ]
     )
     srl = Pipeline(FakeModel(), inventory=INVENTORY, frames=frames)
     with serving(lambda: srl) as client:
         wait_until(lambda: client.get("/readyz").status == 200)
-        answer = client.label(tokens=["They", "called"], predicates=[1], frames=True)
-        assert answer.json["results"][0]["frames"] == {
-            "call.01": {"definition": "ring up", "roles": {"ARG0": "caller"}},
-            "call.02": {"definition": "name", "roles": {}},
-        }
-        assert "frames" not in client.label(text="They called").json["results"][0]
+        answer = client.label(tokens=["They", "called"], predicates=[1], explain=True)
+        (prop,) = answer.json["results"][0]["sentences"][0]["props"]
+        assert (prop["sense"], prop["definition"]) == ("call.01", "ring up")
+        assert prop["roles"] == {"ARG0": "caller"}
+        assert prop["alternatives"] == [{"sense": "call.02", "definition": "name"}]
+        plain = client.label(tokens=["They", "called"], predicates=[1])
+        assert "definition" not in plain.json["results"][0]["sentences"][0]["props"][0]

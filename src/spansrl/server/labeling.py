@@ -39,13 +39,13 @@ class Job:
     item: Item
     predicate_types: tuple[str, ...] = PREDICATE_TYPES
     html: bool = False
-    frames: bool = False
+    explain: bool = False
 
     @classmethod
     def of(cls, item: Item, options: LabelRequest | StreamOptions) -> Job:
         """The item, labelled as the request says."""
         types = tuple(options.predicate_types or PREDICATE_TYPES)
-        return cls(item, types, options.html, options.frames)
+        return cls(item, types, options.html, options.explain)
 
     @property
     def call(self) -> tuple[str, Predicates]:
@@ -103,21 +103,26 @@ def _result(job: Job, sentences: Sequence[Sentence], frames: FrameIndex | None) 
     if job.item.text is not None:
         out["text"] = job.item.text
     out["sentences"] = [sent.to_dict() for sent in sentences]
+    if job.explain and frames is not None:
+        for sent, data in zip(sentences, out["sentences"], strict=True):
+            for prop, found in zip(sent.props, data["props"], strict=True):
+                found.update(_explanation(prop, frames))
     if job.html:
         out["html"] = [sentence_html(sent, frames=frames) for sent in sentences]
-    if job.frames:
-        out["frames"] = {} if frames is None else _senses(sentences, frames)
     return json.dumps(out, ensure_ascii=False, allow_nan=False).encode()
 
 
-def _senses(sentences: Sequence[Sentence], frames: FrameIndex) -> dict[str, Any]:
-    """Return definition and roles of the predicates' senses and of the other senses of their lemmas."""
-    props = [prop for sent in sentences for prop in sent.props]
-    words = {(prop.lemma, prop.type) for prop in props if prop.lemma is not None}
-    senses = {prop.sense for prop in props if prop.sense is not None}
-    senses.update(sense for word, type in words for sense in frames.rolesets(word, type))
+def _explanation(prop: Proposition, frames: FrameIndex) -> dict[str, Any]:
+    """Return the definition and the roles of a predicate's sense, and the other senses of its lemma."""
+    if prop.sense is None:
+        return {}
+    others = frames.rolesets(prop.lemma, prop.type) if prop.lemma else ()
     return {
-        sense: {"definition": frames.definition(sense), "roles": frames.roles(sense)}
-        for sense in sorted(senses)
-        if sense in frames
+        "definition": frames.definition(prop.sense),
+        "roles": frames.roles(prop.sense) or {},
+        "alternatives": [
+            {"sense": sense, "definition": frames.definition(sense)}
+            for sense in others
+            if sense != prop.sense
+        ],
     }

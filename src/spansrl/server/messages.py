@@ -38,11 +38,9 @@ PredicateTypes = Annotated[
 Html = Annotated[
     bool, Field(description="Add 'html' to each result: a picture of each sentence as an HTML fragment.")
 ]
-WithFrames = Annotated[
+Explain = Annotated[
     bool,
-    Field(
-        description="Add 'frames' to each result: definition and roles of every sense its predicates may have."
-    ),
+    Field(description="Add the definition and roles of each predicate's sense, and its other senses."),
 ]
 
 
@@ -114,7 +112,7 @@ class LabelRequest(Item):
     items: Annotated[list[Item], Field(min_length=1, description="Many, instead of one.")] | None = None
     predicate_types: PredicateTypes | None = None
     html: Html = False
-    frames: WithFrames = False
+    explain: Explain = False
 
     @model_validator(mode="after")
     def check(self) -> Self:
@@ -138,7 +136,7 @@ class StreamOptions(_Message):
 
     predicate_types: PredicateTypes | None = None
     html: Html = False
-    frames: WithFrames = False
+    explain: Explain = False
 
     @classmethod
     def from_query(cls, query: QueryParams) -> StreamOptions:
@@ -146,7 +144,7 @@ class StreamOptions(_Message):
         found: dict[str, object] = dict(query)
         if "predicate_types" in query:
             found["predicate_types"] = ",".join(query.getlist("predicate_types")).split(",")
-        for name in {"html", "frames"} & set(query):
+        for name in {"html", "explain"} & set(query):
             found[name] = {"true": True, "false": False}.get(query[name], query[name])
         with _refusing("the address"):
             return cls.model_validate(found)

@@ -109,15 +109,6 @@ def _answers() -> dict[str, Any]:
         "text": {**string, "description": "That of the item, if it was a text."},
         "sentences": {"type": "array", "items": {"$ref": _COMPONENTS + "Sentence"}},
         "html": {"type": "array", "items": string, "description": "A picture a sentence, if asked for."},
-        "frames": {
-            "type": "object",
-            "description": "The senses that the predicates have or may have, if requested.",
-            "additionalProperties": _object(
-                {"definition": string, "roles": {"type": "object", "additionalProperties": string}},
-                "definition",
-                "roles",
-            ),
-        },
     }
     detail = {"where": {**string, "description": "The field."}, "message": string}
     error = {

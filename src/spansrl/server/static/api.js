@@ -9,7 +9,7 @@ export class LabelError extends Error {
 }
 
 export async function label(text, signal) {
-  const response = await send({ text, frames: true }, signal);
+  const response = await send({ text, explain: true }, signal);
   const answer = await response.json().catch((error) => {
     if (error.name === "AbortError") throw error;
     return null;

@@ -4,10 +4,10 @@ import { byId, element, percent } from "./dom.js";
 import { baseRole, meaningOf } from "./roles.js";
 import { predicateWords, senseOf, wordsOf } from "./sentence.js";
 
-export function openCard(opener, sentence, prop, arg, frames) {
+export function openCard(opener, sentence, prop, arg) {
   const dialog = byId("card");
   byId("card-title").textContent = arg ? wordsOf(sentence, arg.start, arg.end) : predicateWords(sentence, prop);
-  byId("card-body").replaceChildren(...(arg ? argumentPart(sentence, prop, arg) : []), ...predicatePart(sentence, prop, arg, frames));
+  byId("card-body").replaceChildren(...(arg ? argumentPart(sentence, prop, arg) : []), ...predicatePart(sentence, prop, arg));
   dialog.showModal();
   byId("card-body").scrollTop = 0;
   moveBeside(dialog, opener);
@@ -44,17 +44,16 @@ function argumentPart(sentence, prop, arg) {
   return [list(facts), element("hr")];
 }
 
-function predicatePart(sentence, prop, arg, frames) {
-  const frame = frames[prop.sense];
+function predicatePart(sentence, prop, arg) {
   const facts = [["Sense", element("strong", {}, senseOf(prop) || "not known")]];
-  if (frame) facts.push(["Definition", frame.definition]);
+  if (prop.definition) facts.push(["Definition", prop.definition]);
   if (prop.sense_prob !== undefined) facts.push(["Probability", likelihood(prop.sense_prob)]);
-  if (prop.type) facts.push(["Type", prop.type + (prop.prob === undefined ? "" : `, a predicate with ${percent(prop.prob)}`)]);
-  return [list(facts), ...rolesPart(sentence, prop, arg, frame), ...othersPart(prop, frames)];
+  if (prop.type) facts.push(["Type", prop.type + (prop.prob === undefined ? "" : ` (${percent(prop.prob)} likely to be a predicate)`)]);
+  return [list(facts), ...rolesPart(sentence, prop, arg), ...othersPart(prop)];
 }
 
-function rolesPart(sentence, prop, chosen, frame) {
-  const roles = Object.entries(frame?.roles ?? {});
+function rolesPart(sentence, prop, chosen) {
+  const roles = Object.entries(prop.roles ?? {});
   if (!roles.length) return [];
   const rows = roles.map(([role, meaning]) => {
     const args = prop.args.filter((arg) => arg.role === role);
@@ -68,15 +67,13 @@ function rolesPart(sentence, prop, chosen, frame) {
   return [element("h3", {}, `Roles of ${prop.sense}`), table];
 }
 
-function othersPart(prop, frames) {
-  const others = Object.entries(frames).filter(([sense]) => sense !== prop.sense && stemsAgree(sense, prop));
+function othersPart(prop) {
+  const others = prop.alternatives ?? [];
   if (!others.length) return [];
-  const facts = others.map(([sense, { definition }]) => [sense, definition]);
+  const facts = others.map(({ sense, definition, prob }) => [sense, definition + (prob === undefined ? "" : ` (${percent(prob)})`)]);
   const title = `Other senses of “${prop.lemma}”`;
   return [element("details", { open: others.length <= 6 }, element("summary", {}, `${title} (${others.length})`), list(facts))];
 }
-
-const stemsAgree = (sense, { lemma, sense: own }) => [lemma, own?.split(/[._]/)[0]].includes(sense.split(/[._]/)[0]);
 
 function likelihood(prob) {
   const meter = element("meter", { min: 0, max: 1, low: 0.5, high: 0.8, optimum: 1, value: prob, "aria-hidden": true });

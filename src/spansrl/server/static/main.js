@@ -71,11 +71,12 @@ function show() {
 function summary() {
   const found = propsIn(view).length;
   const hidden = propsIn(result).length - found;
-  return `${counted(result.sentences.length, "sentence")}, ${counted(found, "predicate")}${hidden ? ` (${hidden} hidden by filters)` : ""}.`;
+  return `${counted(result.sentences.length, "sentence")}, ${counted(found, "predicate")}${hidden ? `, ${hidden} hidden` : ""}.`;
 }
 
-// `frames` is for the cards; everything else is the server's answer in the format that programs get.
-const jsonOf = ({ frames, ...rest }) => JSON.stringify(rest, null, 2);
+// The format that programs get, without the frames that the page asked for.
+const EXPLANATIONS = ["definition", "roles", "alternatives"];
+const jsonOf = (shown) => JSON.stringify(shown, (key, value) => (EXPLANATIONS.includes(key) ? undefined : value), 2);
 
 function suggestPredicates() {
   const names = new Set(propsIn(result).map((prop) => prop.lemma).filter(Boolean));

@@ -8,11 +8,11 @@ import { predicateWords, wordsOf } from "./sentence.js";
 import { drawSvg } from "./svg.js";
 
 const AT_ONCE = 40; // sentences; the button below them shows the others
-let shown = { sentences: [], frames: {}, count: 0 };
+let shown = { sentences: [], count: 0 };
 let lastWidth = 0;
 
 export function showPictures(result) {
-  shown = { sentences: result.sentences, frames: result.frames ?? {}, count: AT_ONCE };
+  shown = { sentences: result.sentences, count: AT_ONCE };
   draw();
 }
 
@@ -47,10 +47,9 @@ function sentenceCard(sentence, index, width) {
   svg.setAttribute("role", "group");
   svg.setAttribute("aria-label", `Sentence ${index + 1}: ${wordsOf(sentence, 0, sentence.tokens.length)}`);
   addBehavior(svg, picture, sentence);
-  const definition = (prop) => shown.frames[prop.sense]?.definition;
-  const readings = sentence.props.filter((prop) => prop.args.length).map((prop) => readingOf(sentence, prop, definition(prop)));
+  const readings = sentence.props.filter((prop) => prop.args.length).map((prop) => readingOf(sentence, prop));
   const bare = sentence.props.filter((prop) => !prop.args.length);
-  if (bare.length) readings.push(bareReading(sentence, bare, definition));
+  if (bare.length) readings.push(bareReading(sentence, bare));
   const list = readings.length ? element("ul", { class: "readings", "aria-label": "In plain English" }, ...readings) : null;
   return element("article", { class: "card sentence" }, svg, list);
 }
@@ -66,7 +65,7 @@ function addBehavior(svg, picture, sentence) {
   const placed = (target) => picture.marks[target.closest?.(".mark")?.dataset.mark];
   const open = (target) => {
     const { mark, prop } = placed(target);
-    openCard(target.closest(".mark"), sentence, sentence.props[prop], mark.arg, shown.frames);
+    openCard(target.closest(".mark"), sentence, sentence.props[prop], mark.arg);
   };
   svg.addEventListener("click", ({ target }) => placed(target) && open(target));
   svg.addEventListener("keydown", (event) => {

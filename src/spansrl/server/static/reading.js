@@ -8,7 +8,7 @@ import { marksOf, predicateWords, senseOf, spaceBefore } from "./sentence.js";
 const SELF_EXPLAINING = ["ARGM-MOD", "ARGM-NEG", "ARGM-DIS", "AM-MOD", "AM-NEG", "AM-DIS"];
 const LONGEST_GAP = 8; // tokens without a role between two parts
 
-export function readingOf(sentence, prop, definition) {
+export function readingOf(sentence, prop) {
   const words = element("span", { class: "reading-words" });
   let at = null;
   for (const mark of outermost(marksOf(sentence, prop))) {
@@ -16,18 +16,18 @@ export function readingOf(sentence, prop, definition) {
     words.append(at !== null && spaceBefore(sentence, mark.start) ? " " : "", ...part(sentence, mark));
     at = mark.end;
   }
-  return element("li", {}, words, " ", senseLine(prop, definition));
+  return element("li", {}, words, " ", senseLine(prop));
 }
 
 // Predicates without arguments, on one line.
-export function bareReading(sentence, props, definitions) {
-  const parts = props.flatMap((prop, k) => [k ? ", " : " ", element("strong", {}, predicateWords(sentence, prop)), " ", senseLine(prop, definitions(prop))]);
+export function bareReading(sentence, props) {
+  const parts = props.flatMap((prop, k) => [k ? ", " : " ", element("strong", {}, predicateWords(sentence, prop)), " ", senseLine(prop)]);
   return element("li", {}, element("span", { class: "quiet" }, "Without arguments:"), ...parts);
 }
 
-function senseLine(prop, definition) {
+function senseLine(prop) {
   const sense = element("span", { class: "sense" }, senseOf(prop));
-  return element("span", { class: "quiet sense-line" }, sense, definition ? ` ${definition}` : "");
+  return element("span", { class: "quiet sense-line" }, sense, prop.definition ? ` ${prop.definition}` : "");
 }
 
 function part(sentence, mark) {
