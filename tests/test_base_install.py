@@ -26,6 +26,8 @@ EXTRA = (
     "pydantic",
     "uvicorn",
     "spacy",
+    "pandas",
+    "matplotlib",
 )
 TEXT = "Ann sold the old letters. Nobody asked her brother why he had kept them."
 

@@ -17,7 +17,7 @@ from spansrl.structures import Sentence
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGES = ("python.md", "pictures.md")
-MODULES = ["spansrl.structures", "spansrl.language.heads", "spansrl.checks", "spansrl.visualize"]
+MODULES = ["spansrl.structures", "spansrl.checks", "spansrl.visualize"]
 MODULES += [f"spansrl.visualize.{module.name}" for module in pkgutil.iter_modules(pictures.__path__)]
 
 

@@ -1,9 +1,15 @@
+import copy
 import dataclasses
+import json
+import pickle
+import sys
 
 import pytest
 
-from spansrl.errors import DataError
+import spansrl
+from spansrl.errors import DataError, MissingExtraError
 from spansrl.structures import Argument, Document, Proposition, Sentence, Span
+from spansrl.visualize import sentence_text
 
 WIRE = {
     "id": "s1",
@@ -102,17 +108,17 @@ def test_equal_values_are_one_member_of_a_set_whatever_else_they_carry():
         ),
         (
             {"props": [{"pred": 0, "v": [[3, 5]]}]},
-            "'props[0].v[0]' covers tokens 3 to 5, which is no span of a sentence of 4 tokens; "
+            "'props[0].v[0]' covers tokens 3 to 5, which is not a span of a sentence of 4 tokens; "
             "'end' is the token after the last, counted from 0",
         ),
         (
             {"props": [{"pred": 0, "args": [{"role": "A0", "start": 2, "end": 2}]}]},
-            "'props[0].args[0]' covers tokens 2 to 2, which is no span of a sentence of 4 tokens; "
+            "'props[0].args[0]' covers tokens 2 to 2, which is not a span of a sentence of 4 tokens; "
             "'end' is the token after the last, counted from 0",
         ),
         (
             {"props": [{"pred": 0, "args": [{"role": "V", "start": 0, "end": 1}]}]},
-            "'props[0].args[0].role' is 'V', which is no argument; give the verb's spans in 'v'",
+            "'props[0].args[0].role' is 'V', which is not an argument role; give the verb's spans in 'v'",
         ),
         (
             {"props": [{"pred": 0, "args": [{"role": "", "start": 0, "end": 1}]}]},
@@ -174,7 +180,7 @@ def test_the_pieces_of_a_predicate_are_joined():
 
 @pytest.mark.parametrize("span", [(0, 0), (2, 1), (-1, 1), (0, 9)])
 def test_a_span_outside_the_sentence_is_an_error(span):
-    with pytest.raises(DataError, match="which is no span of a sentence of 8 tokens"):
+    with pytest.raises(DataError, match="which is not a span of a sentence of 8 tokens"):
         KEPT.text_of(span)
 
 
@@ -197,7 +203,7 @@ def test_rows_are_one_an_argument_and_one_for_a_predicate_without():
     has, first, second = KEPT.rows(number=3)
     assert has == {
         "sentence": 3,
-        "predicate": 1,
+        "pred": 1,
         "word": "has",
         "lemma": None,
         "sense": None,
@@ -214,7 +220,7 @@ def test_rows_are_one_an_argument_and_one_for_a_predicate_without():
         "meaning": None,
     }
     assert second == has | {
-        "predicate": 3,
+        "pred": 3,
         "word": "kept",
         "lemma": "keep",
         "sense": "keep.01",
@@ -280,13 +286,11 @@ def test_a_document_keeps_its_id_and_what_else_it_came_with():
         ([], "expected a JSON object for a document, found a list ([])"),
         (
             {"sentences": []},
-            "a document must have 'text', found none; "
-            "a sentence that is no part of a document is read by Sentence.from_dict",
+            "'text' is missing in the document; read single sentences with Sentence.from_dict",
         ),
         (
             {"tokens": ["Go"], "text": "Go"},
-            "a document must have 'sentences', found none; "
-            "a sentence that is no part of a document is read by Sentence.from_dict",
+            "'sentences' is missing in the document; read single sentences with Sentence.from_dict",
         ),
         ({"text": 1}, "'text' must be a string, found a number (1)"),
         ({"text": "", "sentences": {}}, "'sentences' must be a list, found an object ({})"),
@@ -297,7 +301,7 @@ def test_a_document_keeps_its_id_and_what_else_it_came_with():
         ),
         (
             {"text": "a b", "sentences": [{"tokens": ["b"], "text": "b", "char_start": 1}]},
-            "sentences[0]: its text does not stand at 'char_start' (1) of the document's",
+            "sentences[0]: its text is not at 'char_start' (1) of the document's text",
         ),
     ],
 )
@@ -305,3 +309,122 @@ def test_a_wrong_document_is_named_with_what_was_found(data, message):
     with pytest.raises(DataError) as caught:
         Document.from_dict(data)
     assert str(caught.value) == message
+
+
+def test_parts_of_a_sentence_have_their_text():
+    kept = KEPT.props[1]
+    assert [arg.text for arg in kept.args] == ["She", "the old letters"]
+    assert (kept.text, kept.predicate) == ("kept", "keep.01")
+    picked = Sentence.from_dict(WIRE).props[0]
+    assert picked.text == "picked up"
+    assert [arg.text for arg in dataclasses.replace(KEPT, text=None).props[1].args] == ["She", "the old letters"]
+
+
+@pytest.mark.parametrize(
+    ("prop", "name"),
+    [
+        (Proposition(0, sense="go.01", lemma="go"), "go.01"),
+        (Proposition(0, sense=" ", lemma="go"), "go"),
+        (Proposition(0), "went"),
+    ],
+)
+def test_a_predicate_is_named_by_its_sense_lemma_or_word(prop, name):
+    assert Sentence(("went",), (prop,)).props[0].predicate == name
+
+
+def test_the_text_of_a_part_follows_its_span_and_its_sentence():
+    arg = KEPT.props[1].args[1]
+    assert dataclasses.replace(arg, span=Span(5, 7)).text == "old letters"
+    other = Sentence(tuple("abcdefgh"), KEPT.props)
+    assert other.props[1].args[1].text == "e f g"
+    assert arg.text == "the old letters"
+
+
+def test_parts_outside_a_sentence_have_no_text():
+    for part in (Argument("A0", Span(0, 1)), Proposition(0)):
+        with pytest.raises(DataError, match="not part of a Sentence"):
+            _ = part.text
+    assert repr(Argument("A0", Span(0, 1), 0.5)) == "<Argument A0 [0:1] 0.50>"
+    assert repr(Proposition(3)) == "<Proposition V [3] 0 arguments>"
+
+
+def test_the_words_of_a_part_do_not_count_for_equality_or_json():
+    arg = KEPT.props[1].args[0]
+    loose = Argument("ARG0", Span(0, 1), 1)
+    assert (arg, hash(arg)) == (loose, hash(loose))
+    assert arg.to_dict() == {"role": "ARG0", "start": 0, "end": 1, "prob": 1}
+    assert Sentence.from_dict(json.loads(KEPT.to_json())) == KEPT
+
+
+def test_values_survive_pickling_and_copying():
+    for twin in (pickle.loads(pickle.dumps(KEPT)), copy.deepcopy(KEPT)):
+        assert twin == KEPT
+        assert twin.props[1].args[1].text == "the old letters"
+
+
+def test_sentences_are_sequences_of_tokens_and_documents_of_sentences():
+    document = make_document()
+    assert (len(document), len(KEPT)) == (2, 8)
+    assert document[0] is document.sentences[0]
+    assert document[-1:] == document.sentences[1:]
+    assert (KEPT[0], KEPT[4:6], list(KEPT)) == ("She", ("the", "old"), list(KEPT.tokens))
+    with pytest.raises(IndexError):
+        document[2]
+
+
+def test_reprs_are_one_short_line():
+    long = Document("word " * 1000, (Sentence(("word",) * 1000),))
+    assert len(repr(long)) < 80 and len(repr(long[0])) < 80
+    assert repr(KEPT) == "<Sentence \"She hasn't  kept the old letters.\" 2 propositions>"
+    assert repr(KEPT.props[1]) == "<Proposition keep.01 'kept', ARG0 'She', ARG1 'the old letters'>"
+    assert repr(KEPT.props[1].args[1]) == "<Argument ARG1 [4:7] 'the old letters' 0.50>"
+
+
+def test_a_broken_span_can_still_be_printed():
+    sent = dataclasses.replace(KEPT, props=(Proposition(1, (Argument("A0", Span(7, 12)),)),))
+    assert "[7:12]" in repr(sent.props[0].args[0])
+
+
+@pytest.mark.parametrize("tokens", ["abc", None, 7, ("a", 1), ["a", None]])
+def test_tokens_must_be_a_sequence_of_strings(tokens):
+    with pytest.raises(DataError, match=r"Sentence\(\) expects"):
+        Sentence(tokens)
+
+
+def test_a_list_of_tokens_becomes_a_tuple():
+    assert Sentence(["a", "b"]) == Sentence(("a", "b"))  # type: ignore[arg-type]
+
+
+def test_printing_shows_the_drawing(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    drawn = sentence_text(KEPT, width=60, encoding=sys.stdout.encoding or "utf-8")
+    assert str(KEPT) == drawn
+    assert "keep.01" in drawn
+    assert str(make_document()) == f"{drawn}\n\n{drawn}"
+
+
+def test_rows_become_a_data_frame():
+    pandas = pytest.importorskip("pandas")
+    frame = make_document().to_pandas()
+    assert frame["text"].dropna().tolist() == ["She", "the old letters"] * 2
+    assert list(Sentence(()).to_pandas().columns) == list(frame.columns) == list(KEPT.rows()[0])
+    pandas.testing.assert_frame_equal(KEPT.to_pandas(), pandas.DataFrame(KEPT.rows()))
+
+
+def test_without_pandas_one_line_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtraError, match="pandas"):
+        KEPT.to_pandas()
+
+
+def test_json_is_one_line_unless_indented():
+    assert json.loads(KEPT.to_json(indent=2)) == KEPT.to_dict()
+    assert "\n" not in make_document().to_json()
+    assert Document.from_dict(json.loads(make_document().to_json())) == make_document()
+
+
+def test_errors_are_exported():
+    names = ("SpansrlError", "DataError", "FormatError", "ConfigError", "ModelError", "MissingExtraError")
+    assert all(issubclass(getattr(spansrl, name), spansrl.SpansrlError) for name in names)
+    assert set(spansrl.__all__) <= {*dir(spansrl)}
+    assert all(getattr(spansrl, name) is not None for name in spansrl.__all__)

@@ -1,8 +1,17 @@
-"""PropBank semantic role labelling by span selection (Ouchi, Shindo and Matsumoto 2018)."""
+"""PropBank semantic role labeling by span selection (Ouchi, Shindo and Matsumoto 2018)."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from spansrl.errors import (
+    ConfigError,
+    DataError,
+    FormatError,
+    MissingExtraError,
+    ModelError,
+    SpansrlError,
+    SpansrlWarning,
+)
 from spansrl.structures import Argument, Document, Proposition, Sentence, Span
 
 if TYPE_CHECKING:
@@ -11,16 +20,33 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["Argument", "Document", "Pipeline", "Proposition", "Sentence", "Span", "__version__", "load"]
+__all__ = [
+    "Argument",
+    "ConfigError",
+    "DataError",
+    "Document",
+    "FormatError",
+    "MissingExtraError",
+    "ModelError",
+    "Pipeline",
+    "Proposition",
+    "Sentence",
+    "Span",
+    "SpansrlError",
+    "SpansrlWarning",
+    "__version__",
+    "load",
+]
 
-_LATE = {
-    "load": "spansrl.inference.loading",
-    "Pipeline": "spansrl.inference.pipeline",
-}  # imported when first asked for
+# Imported on first use, because they need NumPy and ONNX Runtime.
+_LATE = {"load": "spansrl.inference.loading", "Pipeline": "spansrl.inference.pipeline"}
 
 
 def __getattr__(name: str) -> Any:
-    """Names that need NumPy are found late, so that importing spansrl stays quick and light."""
     if name not in _LATE:
         raise AttributeError(f"module 'spansrl' has no attribute {name!r}")
     return getattr(import_module(_LATE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

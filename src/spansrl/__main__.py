@@ -1,4 +1,4 @@
-"""`python -m spansrl` is the command line."""
+"""`python -m spansrl` runs the command line."""
 
 from spansrl.cli import main
 

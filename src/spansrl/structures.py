@@ -1,21 +1,29 @@
 """The values that everything else passes around: Span, Argument, Proposition, Sentence, Document.
 
-All are immutable; spans are half-open token ranges everywhere inside the program, and only file formats that
-count otherwise convert at their door. `to_dict` and `from_dict` are the wire format (one JSON object a
-sentence), described by `formats/sentence.schema.json`; keys that it does not know are kept in `extra`,
-which counts where values are compared, and not where they are hashed.
+All are immutable, and spans are half-open token ranges. `to_dict` and `from_dict` are the wire format (one JSON
+object per sentence), described by `formats/sentence.schema.json`. Unknown keys are kept in `extra`, which counts
+for equality and not for hashing.
+
+A Sentence binds its propositions and arguments to its words, so that `arg.text` needs no sentence. The binding
+is not part of the value: it does not count for equality and is not written.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+import json
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from spansrl import checks
-from spansrl.checks import Json
-from spansrl.errors import DataError
+from spansrl.checks import Json, counted
+from spansrl.errors import DataError, MissingExtraError
+
+if TYPE_CHECKING:
+    import pandas
 
 PREDICATE_TYPES = ("verb", "noun", "adjective", "auxiliary")
 
@@ -27,49 +35,66 @@ class Span(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """One labelled span of a proposition.
+class Words(NamedTuple):
+    """The words of a sentence: what spans are cut from."""
 
-    `prob` is the chance that role and span are both right; `meaning` is what the role stands for with this
-    sense ("thing kept"), where PropBank frames are at hand.
+    tokens: tuple[str, ...]
+    text: str | None = None
+    offsets: tuple[tuple[int, int], ...] | None = None
+
+    def of(self, start: int, end: int) -> str:
+        """The text of a span as written, or its tokens joined by spaces where the text is unknown."""
+        if self.text is None or self.offsets is None or not 0 <= start < end <= len(self.offsets):
+            return " ".join(self.tokens[start:end])
+        return self.text[self.offsets[start][0] : self.offsets[end - 1][1]]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Argument:
+    """One labeled span of a proposition.
+
+    `prob` is the probability that role and span are both right. `meaning` describes the role of this sense
+    ("thing kept"), where PropBank frames are available.
     """
 
     role: str
     span: Span
     prob: float | None = None
     meaning: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    words: Words | None = field(default=None, compare=False, kw_only=True)
 
     @property
     def start(self) -> int:
-        """First token of the span."""
         return self.span.start
 
     @property
     def end(self) -> int:
-        """Token after the span's last."""
         return self.span.end
 
+    @property
+    def text(self) -> str:
+        """The words of the argument; raises DataError before it is part of a Sentence."""
+        return _bound(self.words, "argument").of(*self.span)
+
     def to_dict(self) -> Json:
-        """The argument as the wire format has it."""
-        out: Json = {"role": self.role, "start": self.span.start, "end": self.span.end}
-        if self.prob is not None:
-            out["prob"] = self.prob
-        if self.meaning is not None:
-            out["meaning"] = self.meaning
-        out.update(self.extra)
-        return out
+        span = {"start": self.start, "end": self.end}
+        return {"role": self.role, **span, **_known(self, "prob", "meaning"), **self.extra}
+
+    def __repr__(self) -> str:
+        text = "" if self.words is None else f" {_shortened(self.text)!r}"
+        prob = "" if self.prob is None else f" {self.prob:.2f}"
+        return f"<Argument {self.role} [{self.start}:{self.end}]{text}{prob}>"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Proposition:
     """A predicate (token index `pred`) with its arguments.
 
-    `v` holds the pieces of the verb where they are not just the token `pred`: the first is V, the others its
-    C-V; empty says that the source marked no V at all; None (the usual case) means the token `pred` alone.
-    Where predicates were found rather than given, `type` is one of PREDICATE_TYPES and `prob` the chance that
-    the token is a predicate; `sense_prob` is the chance that the sense is right.
+    `v` holds the pieces of the verb if they are more than the token `pred`: the first is V, the others are C-V.
+    It is empty if the source marked no V, and None (the usual case) for the token `pred` alone. If the model
+    found the predicate, `type` is one of PREDICATE_TYPES and `prob` the probability that the token is a
+    predicate; `sense_prob` is the probability of the sense.
     """
 
     pred: int
@@ -80,36 +105,46 @@ class Proposition:
     type: str | None = None
     prob: float | None = None
     sense_prob: float | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    words: Words | None = field(default=None, compare=False, kw_only=True)
 
     @property
     def verb_spans(self) -> tuple[Span, ...]:
-        """The pieces of V, whether or not they are written out."""
+        """The pieces of V, with the default filled in."""
         return (Span(self.pred, self.pred + 1),) if self.v is None else self.v
 
+    @property
+    def text(self) -> str:
+        """The predicate's words, such as "picked up" of "picked it up"; raises DataError outside a Sentence."""
+        words = _bound(self.words, "proposition")
+        return " ".join(words.of(*span) for span in self.verb_spans or [Span(self.pred, self.pred + 1)])
+
+    @property
+    def predicate(self) -> str:
+        """The name of the predicate: its sense, lemma or word, the first that is known."""
+        word = None if self.words is None else self.words.tokens[self.pred]
+        return next((name for name in (self.sense, self.lemma, word) if name and name.strip()), "V")
+
     def to_dict(self) -> Json:
-        """The proposition as the wire format has it."""
-        out: Json = {"pred": self.pred}
-        if self.lemma is not None:
-            out["lemma"] = self.lemma
-        if self.sense is not None:
-            out["sense"] = self.sense
+        out = {"pred": self.pred, **_known(self, "lemma", "sense")}
         if self.v is not None:
             out["v"] = [list(span) for span in self.v]
-        for key in ("type", "prob", "sense_prob"):
-            if (value := getattr(self, key)) is not None:
-                out[key] = value
-        out["args"] = [arg.to_dict() for arg in self.args]
-        out.update(self.extra)
-        return out
+        out |= _known(self, "type", "prob", "sense_prob")
+        return {**out, "args": [arg.to_dict() for arg in self.args], **self.extra}
+
+    def __repr__(self) -> str:
+        if self.words is None:
+            return f"<Proposition {self.predicate} [{self.pred}] {counted(len(self.args), 'argument')}>"
+        args = "".join(f", {arg.role} {_shortened(arg.text)!r}" for arg in self.args)
+        return f"<Proposition {self.predicate} {self.text!r}{args}>"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Sentence:
-    """Tokens with their propositions, and whatever else the source knew about them.
+    """Tokens with their propositions and everything else that the source provides.
 
-    `text` is the sentence as it was written and `offsets` are the tokens' places in it; `char_start` is where
-    `text` begins in the document that it was cut from.
+    `text` is the sentence as written and `offsets` are the tokens' character ranges in it; `char_start` is the
+    offset of `text` in its document. `len`, indexing and iteration are those of the tokens.
     """
 
     tokens: tuple[str, ...]
@@ -120,34 +155,57 @@ class Sentence:
     text: str | None = None
     offsets: tuple[tuple[int, int], ...] | None = None
     char_start: int | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        if type(self.tokens) is not tuple:
+            object.__setattr__(self, "tokens", _token_tuple(self.tokens))
+        for token in self.tokens:
+            if not isinstance(token, str):
+                raise DataError(f"Sentence() expects tokens that are strings, got {token!r} among them")
+        if self.props:
+            words = Words(self.tokens, self.text, self.offsets)
+            object.__setattr__(self, "props", tuple(_with_words(prop, words) for prop in self.props))
 
     def __len__(self) -> int:
         return len(self.tokens)
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tokens)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        return self.tokens[index]
+
+    def __repr__(self) -> str:
+        return f"<Sentence {_shortened(self._as_text())!r} {counted(len(self.props), 'proposition')}>"
+
+    def __str__(self) -> str:
+        return _drawing([self])
+
+    def _as_text(self) -> str:
+        return " ".join(self.tokens) if self.text is None else self.text
+
     def to_dict(self) -> Json:
-        """The sentence as the wire format has it."""
-        out: Json = {}
-        if self.id is not None:
-            out["id"] = self.id
-        out["tokens"] = list(self.tokens)
-        if self.pos is not None:
-            out["pos"] = list(self.pos)
-        if self.lemmas is not None:
-            out["lemmas"] = list(self.lemmas)
-        if self.text is not None:
-            out["text"] = self.text
+        """The sentence in the wire format."""
+        out = {**_known(self, "id"), "tokens": list(self.tokens)}
+        out |= {key: list(value) for key, value in _known(self, "pos", "lemmas").items()}
+        out |= _known(self, "text")
         if self.offsets is not None:
             out["offsets"] = [list(pair) for pair in self.offsets]
-        if self.char_start is not None:
-            out["char_start"] = self.char_start
-        out["props"] = [prop.to_dict() for prop in self.props]
-        out.update(self.extra)
-        return out
+        out |= _known(self, "char_start")
+        return {**out, "props": [prop.to_dict() for prop in self.props], **self.extra}
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The sentence as a JSON string; without `indent` it is one line of a JSON Lines file."""
+        return _json(self.to_dict(), indent)
 
     @classmethod
     def from_dict(cls, data: Any) -> Sentence:
-        """A sentence from its wire form; raises DataError naming the field that is wrong."""
+        """Read a sentence from the wire format; raises DataError naming the wrong field."""
         if not isinstance(data, dict):
             raise DataError(f"expected a JSON object for a sentence, found {checks.kind(data)}")
         rest = dict(data)
@@ -168,20 +226,15 @@ class Sentence:
         )
 
     def text_of(self, part: Argument | Proposition | tuple[int, int]) -> str:
-        """The words of an argument, of a predicate or of a span, as they were written where `text` is known.
-
-        The pieces of a predicate are joined by spaces ("picked up" of "picked it up").
-        """
+        """The words of an argument, a predicate or a span, as written where `text` is known."""
+        words = Words(self.tokens, self.text, self.offsets)
         if isinstance(part, Proposition):
-            return " ".join(map(self.text_of, part.verb_spans or [Span(part.pred, part.pred + 1)]))
+            return replace(part, words=words).text
         start, end = part.span if isinstance(part, Argument) else part
-        _span(start, end, "span", len(self))
-        if self.text is None or self.offsets is None:
-            return " ".join(self.tokens[start:end])
-        return self.text[self.offsets[start][0] : self.offsets[end - 1][1]]
+        return words.of(*_span(start, end, "span", len(self)))
 
     def find(self, word: str) -> tuple[Proposition, ...]:
-        """The propositions whose predicate is this word, lemma or sense ("kept", "keep", "keep.01")."""
+        """The propositions whose predicate has this word, lemma or sense ("kept", "keep", "keep.01")."""
         wanted = word.casefold()
         return tuple(prop for prop in self.props if wanted in self._names(prop))
 
@@ -192,56 +245,76 @@ class Sentence:
         return {name.casefold() for name in names if name}
 
     def rows(self, *, number: int = 0) -> list[Json]:
-        """The propositions as flat dictionaries, one an argument, for pandas, polars or csv.DictWriter.
+        """The propositions as flat dictionaries, one per argument, for data frames or csv.DictWriter.
 
-        A predicate without arguments has one too, with None for all that is about an argument. Places of
-        characters count from the beginning of the document where `char_start` is known, else of `text`.
+        A predicate without arguments has one row, with None in the argument's columns. Character offsets count
+        from the beginning of the document if `char_start` is known, otherwise of `text`.
         """
         return _rows(self, number, self.char_start or 0)
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a pandas DataFrame."""
+        return _data_frame(self.rows())
+
     def _repr_html_(self) -> str:
-        return _pictures([self])
+        return _page([self])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Document:
-    """A text with its labelled sentences, in order; `text[sent.char_start:]` begins with `sent.text`.
+    """A text with its labeled sentences, in order; `text[sent.char_start:]` begins with `sent.text`.
 
-    `id` is what its owner calls it; the server gives back the one that it was sent.
+    `len`, indexing and iteration are those of the sentences. `id` is the caller's own; the server returns it.
     """
 
     text: str
     sentences: tuple[Sentence, ...] = ()
     id: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def props(self) -> tuple[Proposition, ...]:
         """The propositions of all sentences; their indices count the tokens of their own sentence."""
         return tuple(prop for sent in self.sentences for prop in sent.props)
 
+    def __len__(self) -> int:
+        return len(self.sentences)
+
     def __iter__(self) -> Iterator[Sentence]:
         return iter(self.sentences)
 
+    @overload
+    def __getitem__(self, index: int) -> Sentence: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Sentence, ...]: ...
+    def __getitem__(self, index: int | slice) -> Sentence | tuple[Sentence, ...]:
+        return self.sentences[index]
+
+    def __repr__(self) -> str:
+        return f"<Document {_shortened(self.text)!r} {counted(len(self), 'sentence')}>"
+
+    def __str__(self) -> str:
+        return _drawing(self.sentences)
+
     def to_dict(self) -> Json:
-        """The text and its sentences as the wire format has them."""
-        out: Json = {} if self.id is None else {"id": self.id}
-        out["text"] = self.text
-        out["sentences"] = [sent.to_dict() for sent in self.sentences]
-        out.update(self.extra)
-        return out
+        """The text and its sentences in the wire format."""
+        sentences = [sent.to_dict() for sent in self.sentences]
+        return {**_known(self, "id"), "text": self.text, "sentences": sentences, **self.extra}
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The document as a JSON string."""
+        return _json(self.to_dict(), indent)
 
     @classmethod
     def from_dict(cls, data: Any) -> Document:
-        """A document from its wire form, such as a server's result; raises DataError naming a wrong field."""
+        """Read a document from the wire format, such as a server's result; raises DataError."""
         if not isinstance(data, dict):
             raise DataError(f"expected a JSON object for a document, found {checks.kind(data)}")
         rest = dict(data)
         text = checks.taken_string(rest, "text", "text")
         if text is None or "sentences" not in rest:
             missing = "text" if text is None else "sentences"
-            advice = "a sentence that is no part of a document is read by Sentence.from_dict"
-            raise DataError(f"a document must have '{missing}', found none; {advice}")
+            raise DataError(f"'{missing}' is missing in the document; read single sentences with Sentence.from_dict")
         sentences = checks.taken_list(rest, "sentences", "sentences")
         return cls(
             text=text,
@@ -251,62 +324,110 @@ class Document:
         )
 
     def find(self, word: str) -> tuple[tuple[Sentence, Proposition], ...]:
-        """The propositions whose predicate is this word, lemma or sense, each with its sentence."""
+        """The propositions whose predicate has this word, lemma or sense, each with its sentence."""
         return tuple((sent, prop) for sent in self.sentences for prop in sent.find(word))
 
     def rows(self) -> list[Json]:
-        """The rows of all sentences; see Sentence.rows. Sentences count from 0."""
+        """The rows of all sentences, numbered from 0; see Sentence.rows."""
         numbered = enumerate(self.sentences)
         return [row for number, sent in numbered for row in _rows(sent, number, sent.char_start)]
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a pandas DataFrame."""
+        return _data_frame(self.rows())
+
     def _repr_html_(self) -> str:
-        return _pictures(self.sentences)
+        return _page(self.sentences)
 
 
-def _pictures(sentences: Sequence[Sentence]) -> str:
-    """What a notebook shows.
+def _known(value: object, *keys: str) -> Json:
+    """The attributes of a value that are not None, in this order."""
+    return {key: found for key in keys if (found := getattr(value, key)) is not None}
 
-    Notebooks ask the value itself, and values stand below the pictures that are made of them. So the module
-    is called by its name, when somebody looks, and importing the values imports no pictures.
-    """
+
+def _token_tuple(tokens: Any) -> tuple[str, ...]:
+    if isinstance(tokens, str) or not isinstance(tokens, Iterable):
+        raise DataError(
+            f"Sentence() expects a sequence of tokens, got {_shortened(repr(tokens))}. "
+            "To label a text, call the pipeline: srl(text)"
+        )
+    return tuple(tokens)
+
+
+def _bound(words: Words | None, what: str) -> Words:
+    if words is None:
+        raise DataError(f"this {what} is not part of a Sentence, so its text is unknown")
+    return words
+
+
+def _with_words(prop: Proposition, words: Words) -> Proposition:
+    """The proposition and its arguments bound to the words of their sentence; already bound ones are kept."""
+    if prop.words is not None and all(mine is its for mine, its in zip(prop.words, words, strict=True)):
+        words = prop.words
+    if prop.words is words and all(arg.words is words for arg in prop.args):
+        return prop
+    return replace(prop, args=tuple(replace(arg, words=words) for arg in prop.args), words=words)
+
+
+# Drawings and data frames are made above this layer. Python and notebooks ask the value itself for them, so their
+# modules are imported by name when somebody looks, and importing the values stays light.
+
+
+def _drawing(sentences: Sequence[Sentence]) -> str:
+    draw = importlib.import_module("spansrl.visualize.terminal").sentence_text
+    width = shutil.get_terminal_size().columns
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return "\n\n".join(draw(sent, width=width, encoding=encoding) for sent in sentences)
+
+
+def _page(sentences: Sequence[Sentence]) -> str:
     return str(importlib.import_module("spansrl.visualize").fragment_html(sentences))
 
 
+def _data_frame(rows: list[Json]) -> pandas.DataFrame:
+    try:
+        frame = importlib.import_module("pandas").DataFrame
+    except ImportError as error:
+        raise MissingExtraError("to_pandas()", "pandas") from error
+    return frame(rows, columns=_COLUMNS)
+
+
+def _json(data: Json, indent: int | None) -> str:
+    return json.dumps(data, ensure_ascii=False, indent=indent, default=float)  # probabilities may be NumPy's
+
+
+def _shortened(text: str, limit: int = 40) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
 def _rows(sent: Sentence, number: int, base: int | None) -> list[Json]:
-    """Rows of a sentence; `base` is where its text begins in the document, None where nobody knows."""
+    """Rows of a sentence; `base` is the offset of its text in the document, None if unknown."""
     rows = []
     for prop in sent.props:
-        predicate = {
-            "sentence": number,
-            "predicate": prop.pred,
-            "word": sent.text_of(prop),
-            "lemma": prop.lemma,
-            "sense": prop.sense,
-            "type": prop.type,
-            "predicate_prob": _plain(prop.prob),
-            "sense_prob": _plain(prop.sense_prob),
-        }
-        rows += [predicate | _argument_columns(sent, arg, base) for arg in prop.args or [None]]
+        predicate = (number, prop.pred, prop.text, prop.lemma, prop.sense, prop.type)
+        probs = (_plain(prop.prob), _plain(prop.sense_prob))
+        for arg in prop.args or [None]:
+            rows.append(dict(zip(_COLUMNS, (*predicate, *probs, *_argument_row(sent, arg, base)), strict=True)))
     return rows
 
 
-def _argument_columns(sent: Sentence, arg: Argument | None, base: int | None) -> Json:
+def _argument_row(sent: Sentence, arg: Argument | None, base: int | None) -> tuple[Any, ...]:
     if arg is None:
-        return dict.fromkeys(_ARGUMENT_COLUMNS)
+        return (None,) * 8
     char_start = char_end = None
     if sent.offsets is not None and base is not None:
         char_start, char_end = base + sent.offsets[arg.start][0], base + sent.offsets[arg.end - 1][1]
-    text, prob = sent.text_of(arg), _plain(arg.prob)
-    values = (arg.role, text, arg.start, arg.end, char_start, char_end, prob, arg.meaning)
-    return dict(zip(_ARGUMENT_COLUMNS, values, strict=True))
+    return arg.role, arg.text, arg.start, arg.end, char_start, char_end, _plain(arg.prob), arg.meaning
 
 
 def _plain(prob: float | None) -> float | None:
-    """A probability that may be of NumPy as one that data frames take."""
+    """Turn a probability that may be a NumPy number into a float."""
     return None if prob is None else float(prob)
 
 
+_PREDICATE_COLUMNS = ("sentence", "pred", "word", "lemma", "sense", "type", "predicate_prob", "sense_prob")
 _ARGUMENT_COLUMNS = ("role", "text", "start", "end", "char_start", "char_end", "prob", "meaning")
+_COLUMNS = (*_PREDICATE_COLUMNS, *_ARGUMENT_COLUMNS)
 
 
 def _placed_sentence(data: Any, number: int, text: str) -> Sentence:
@@ -316,7 +437,7 @@ def _placed_sentence(data: Any, number: int, text: str) -> Sentence:
         raise DataError(f"sentences[{number}]: {error}") from error
     where = sent.char_start
     if where is not None and sent.text is not None and not text.startswith(sent.text, where):
-        message = f"its text does not stand at 'char_start' ({where}) of the document's"
+        message = f"its text is not at 'char_start' ({where}) of the document's text"
         raise DataError(f"sentences[{number}]: {message}")
     return sent
 
@@ -355,7 +476,7 @@ def _argument(data: Any, where: str, size: int) -> Argument:
     if not isinstance(role, str) or not role.strip():
         raise DataError(f"'{where}.role' must be a non-empty string, found {checks.kind(role)}")
     if role == "V":
-        raise DataError(f"'{where}.role' is 'V', which is no argument; give the verb's spans in 'v'")
+        raise DataError(f"'{where}.role' is 'V', which is not an argument role; give the verb's spans in 'v'")
     start = checks.integer(rest.pop("start", None), f"{where}.start")
     end = checks.integer(rest.pop("end", None), f"{where}.end")
     return Argument(
@@ -373,7 +494,7 @@ def _verb_span(item: Any, where: str, size: int) -> Span:
 
 def _span(start: int, end: int, where: str, size: int) -> Span:
     if not 0 <= start < end <= size:
-        found = f"'{where}' covers tokens {start} to {end}, which is no span of a sentence"
+        found = f"'{where}' covers tokens {start} to {end}, which is not a span of a sentence"
         raise DataError(
             f"{found} of {checks.counted(size, 'token')}; 'end' is the token after the last, counted from 0"
         )

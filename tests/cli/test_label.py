@@ -522,7 +522,7 @@ def test_a_table_has_the_rows_of_python(call, text_model, tmp_path):
         for row in document.rows()
     ]
     assert call("label", "--model", text_model, "--output", "table", "")[1].startswith(
-        "sentence\tpredicate\t"
+        "sentence\tpred\t"
     )
 
 

@@ -165,21 +165,6 @@ def test_a_sentence_where_many_are_expected_is_named():
         list(SRL.label(Sentence(("They", "left"))))
 
 
-@pytest.mark.parametrize(
-    ("tokens", "message"),
-    [
-        ("He left", r"must be a tuple of strings, got a str; to label text: srl\(text\)"),
-        ("", "must be a tuple of strings, got a str"),
-        (None, "must be a tuple of strings, got a NoneType"),
-        ((1, 2), "must be strings, found 1"),
-        (("He", None), "must be strings, found None"),
-    ],
-)
-def test_tokens_that_are_no_strings_are_refused(tokens, message):
-    with pytest.raises(DataError, match=f"Sentence.tokens {message}"):
-        list(SRL.label([Sentence(tokens)]))
-
-
 def test_tokens_may_be_a_list():
     (found,) = SRL.label([Sentence(["They", "called", "it", "off"])], predicates=[1])
     assert [prop.pred for prop in found.props] == [1]

@@ -362,12 +362,6 @@ def _check_sentence(sent: object) -> None:
     if not isinstance(sent, Sentence):
         kind = type(sent).__name__
         raise DataError(f"expected a Sentence, got a {kind}; make one with Sentence(tuple(tokens))")
-    tokens: object = sent.tokens
-    if not isinstance(tokens, (tuple, list)):
-        kind = type(tokens).__name__
-        raise DataError(f"Sentence.tokens must be a tuple of strings, got a {kind}; to label text: srl(text)")
-    if odd := [token for token in tokens if not isinstance(token, str)]:
-        raise DataError(f"Sentence.tokens must be strings, found {odd[0]!r}")
 
 
 def _verb(sent: Sentence, prop: Proposition, args: Sequence[Argument]) -> tuple[Span, ...] | None:
