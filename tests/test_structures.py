@@ -317,7 +317,10 @@ def test_parts_of_a_sentence_have_their_text():
     assert (kept.text, kept.predicate) == ("kept", "keep.01")
     picked = Sentence.from_dict(WIRE).props[0]
     assert picked.text == "picked up"
-    assert [arg.text for arg in dataclasses.replace(KEPT, text=None).props[1].args] == ["She", "the old letters"]
+    assert [arg.text for arg in dataclasses.replace(KEPT, text=None).props[1].args] == [
+        "She",
+        "the old letters",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -375,7 +378,7 @@ def test_sentences_are_sequences_of_tokens_and_documents_of_sentences():
 def test_reprs_are_one_short_line():
     long = Document("word " * 1000, (Sentence(("word",) * 1000),))
     assert len(repr(long)) < 80 and len(repr(long[0])) < 80
-    assert repr(KEPT) == "<Sentence \"She hasn't  kept the old letters.\" 2 propositions>"
+    assert repr(KEPT) == '<Sentence "She hasn\'t  kept the old letters." 2 propositions>'
     assert repr(KEPT.props[1]) == "<Proposition keep.01 'kept', ARG0 'She', ARG1 'the old letters'>"
     assert repr(KEPT.props[1].args[1]) == "<Argument ARG1 [4:7] 'the old letters' 0.50>"
 

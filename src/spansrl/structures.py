@@ -314,7 +314,9 @@ class Document:
         text = checks.taken_string(rest, "text", "text")
         if text is None or "sentences" not in rest:
             missing = "text" if text is None else "sentences"
-            raise DataError(f"'{missing}' is missing in the document; read single sentences with Sentence.from_dict")
+            raise DataError(
+                f"'{missing}' is missing in the document; read single sentences with Sentence.from_dict"
+            )
         sentences = checks.taken_list(rest, "sentences", "sentences")
         return cls(
             text=text,
@@ -407,7 +409,9 @@ def _rows(sent: Sentence, number: int, base: int | None) -> list[Json]:
         predicate = (number, prop.pred, prop.text, prop.lemma, prop.sense, prop.type)
         probs = (_plain(prop.prob), _plain(prop.sense_prob))
         for arg in prop.args or [None]:
-            rows.append(dict(zip(_COLUMNS, (*predicate, *probs, *_argument_row(sent, arg, base)), strict=True)))
+            rows.append(
+                dict(zip(_COLUMNS, (*predicate, *probs, *_argument_row(sent, arg, base)), strict=True))
+            )
     return rows
 
 

@@ -521,9 +521,7 @@ def test_a_table_has_the_rows_of_python(call, text_model, tmp_path):
         {key: "" if value is None else " ".join(str(value).split()) for key, value in row.items()}
         for row in document.rows()
     ]
-    assert call("label", "--model", text_model, "--output", "table", "")[1].startswith(
-        "sentence\tpred\t"
-    )
+    assert call("label", "--model", text_model, "--output", "table", "")[1].startswith("sentence\tpred\t")
 
 
 def test_pictures_are_written_to_files_by_their_names(call, text_model, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import tracemalloc
@@ -487,6 +488,7 @@ def test_memory_does_not_grow_with_the_number_of_sentences():
     tracemalloc.start()
     try:
         for _ in range(4):
+            gc.collect()
             tracemalloc.reset_peak()
             for _ in islice(labelled, 1024):
                 pass

@@ -140,7 +140,7 @@ class Pipeline:
         With `predicates="given"` the output has one predicate for each in the input, in the same order.
         Sentences of more than `max_tokens` are labeled in pieces, with a warning.
         """
-        if isinstance(sentences, Sentence):
+        if isinstance(sentences, Sentence):  # type: ignore[unreachable]
             raise ConfigError("label() expects an iterable of Sentences, got one; use label([sentence])")
         return self._label_stream(sentences, self._wanted(predicates))
 
