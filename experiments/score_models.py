@@ -80,8 +80,8 @@ def row(
         name = f"{model.name}.{split}" + (f".{options.decoder}" if options.decoder else "")
         write_sentences(options.out / f"{name}.jsonl.gz", predicted)
         (options.out / f"{name}.txt").write_text(official_report(result, confusion=True))
-    overall, unlabelled = result.overall, result.unlabelled
-    numbers = [overall.precision, overall.recall, overall.f1, unlabelled.f1, result.label_accuracy]
+    overall, unlabeled = result.overall, result.unlabeled
+    numbers = [overall.precision, overall.recall, overall.f1, unlabeled.f1, result.label_accuracy]
     cells = [model.name, split, *(f"{n:.2f}" for n in [*numbers, result.perfect_percent])]
     return "| " + " | ".join([*cells, epoch_seconds(model), f"{spent:.0f}"]) + " |"
 

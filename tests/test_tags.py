@@ -81,11 +81,11 @@ def test_phrases_may_be_closed_by_name():
     [
         (["(A0*", "*"], 0, "'(A0*' is still open when the sentence ends; add the closing ')'"),
         (["*", "*)"], 1, "'*)' closes a phrase that was never opened; remove a ')'"),
-        (["(*)"], 0, "'(*)' is no bracket cell; write it like '(A0*', '*', '*)' or '(A0*)'"),
-        (["*", "A0"], 1, "'A0' is no bracket cell; write it like '(A0*', '*', '*)' or '(A0*)'"),
+        (["(*)"], 0, "'(*)' is not a bracket cell such as '(A0*', '*', '*)' or '(A0*)'"),
+        (["*", "A0"], 1, "'A0' is not a bracket cell such as '(A0*', '*', '*)' or '(A0*)'"),
         (["(A0*A1)"], 0, "'(A0*A1)' closes 'A1' where 'A0' is open; write ')'"),
-        (["\x0c*"], 0, r"'\x0c*' is no bracket cell; write it like '(A0*', '*', '*)' or '(A0*)'"),
-        (["(A0*)("], 0, "'(A0*)(' is no bracket cell; write it like '(A0*', '*', '*)' or '(A0*)'"),
+        (["\x0c*"], 0, r"'\x0c*' is not a bracket cell such as '(A0*', '*', '*)' or '(A0*)'"),
+        (["(A0*)("], 0, "'(A0*)(' is not a bracket cell such as '(A0*', '*', '*)' or '(A0*)'"),
     ],
 )
 def test_a_wrong_bracket_column_is_refused_with_its_row(cells, row, message):
@@ -97,10 +97,10 @@ def test_a_wrong_bracket_column_is_refused_with_its_row(cells, row, message):
 @pytest.mark.parametrize(
     ("tags", "row", "message"),
     [
-        (["O", "I-A0"], 1, "'I-A0' continues no 'A0'; the first tag of a phrase is 'B-A0'"),
-        (["B-A0", "I-A1"], 1, "'I-A1' continues no 'A1'; the first tag of a phrase is 'B-A1'"),
-        (["B-"], 0, "'B-' is no BIO tag; write it like 'B-A0', 'I-A0' or 'O'"),
-        (["S-A0"], 0, "'S-A0' is no BIO tag; write it like 'B-A0', 'I-A0' or 'O'"),
+        (["O", "I-A0"], 1, "'I-A0' does not continue a phrase; the first tag of a phrase is 'B-A0'"),
+        (["B-A0", "I-A1"], 1, "'I-A1' does not continue a phrase; the first tag of a phrase is 'B-A1'"),
+        (["B-"], 0, "'B-' is not a BIO tag such as 'B-A0', 'I-A0' or 'O'"),
+        (["S-A0"], 0, "'S-A0' is not a BIO tag such as 'B-A0', 'I-A0' or 'O'"),
     ],
 )
 def test_wrong_bio_tags_are_refused_with_their_row(tags, row, message):

@@ -1,7 +1,7 @@
-"""Labelled spans as bracket columns and as BIO tags, both ways: the only place that knows these notations.
+"""Labeled spans as bracket columns and as BIO tags, in both directions.
 
-A bracket column has one cell a token: ``(A0*`` opens a phrase, ``*)`` closes one, ``(A0(A1*))`` nests two
-over one token, ``*`` does neither; ``*A0)``, the spelling of CoNLL-2004, is read but not written. BIO has
+A bracket column has one cell per token: ``(A0*`` opens a phrase, ``*)`` closes one, ``(A0(A1*))`` nests two
+over one token, ``*`` does neither; ``*A0)``, as in CoNLL-2004, is read but not written. BIO has
 ``B-A0``, ``I-A0`` and ``O``; its phrases cannot overlap. Phrases are half-open and come in the official
 scorer's order: start ascending, end descending, outer first.
 
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from spansrl.errors import DataError, counted
+from spansrl.errors import DataError, counted, shortened
 from spansrl.structures import Argument, Proposition, Span
 
 VERB = "V"
@@ -37,7 +37,7 @@ class Phrase(NamedTuple):
 
 
 class TagError(DataError):
-    """Tags that make no phrases, or phrases that make no tags; `row` is the index of the token at fault."""
+    """Invalid tags, or phrases that tags cannot express; `row` is the index of the token."""
 
     def __init__(self, message: str, row: int | None = None) -> None:
         super().__init__(message)
@@ -45,17 +45,19 @@ class TagError(DataError):
 
 
 def phrases_from_column(cells: Sequence[str]) -> list[Phrase]:
-    """The phrases of one bracket column, outer before inner."""
+    """Return the phrases of one bracket column, outer before inner."""
     roles: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
-    still_open: list[int] = []  # places in these lists; their ends are not known yet
+    still_open: list[int] = []  # indices into these lists; their ends are not known yet
     for row, cell in enumerate(cells):
         if cell == "*":
             continue
         parts = _cell_parts(cell)
         if parts is None:
-            raise TagError(f"{cell!r} is no bracket cell; write it like '(A0*', '*', '*)' or '(A0*)'", row)
+            raise TagError(
+                f"{shortened(cell)!r} is not a bracket cell such as '(A0*', '*', '*)' or '(A0*)'", row
+            )
         opened, closed = parts
         for role in opened:
             still_open.append(len(roles))
@@ -63,21 +65,23 @@ def phrases_from_column(cells: Sequence[str]) -> list[Phrase]:
             starts.append(row)
             ends.append(row)
         if len(closed) > len(still_open):
-            raise TagError(f"{cell!r} closes a phrase that was never opened; remove a ')'", row)
+            raise TagError(f"{shortened(cell)!r} closes a phrase that was never opened; remove a ')'", row)
         for role in closed:
-            place = still_open.pop()
-            if role and role != roles[place]:
-                raise TagError(f"{cell!r} closes '{role}' where '{roles[place]}' is open; write ')'", row)
-            ends[place] = row + 1
+            index = still_open.pop()
+            if role and role != roles[index]:
+                raise TagError(
+                    f"{shortened(cell)!r} closes '{role}' where '{roles[index]}' is open; write ')'", row
+                )
+            ends[index] = row + 1
     if still_open:
-        place = still_open[-1]
-        message = f"'({roles[place]}*' is still open when the sentence ends; add the closing ')'"
-        raise TagError(message, starts[place])
+        index = still_open[-1]
+        message = f"'({roles[index]}*' is still open when the sentence ends; add the closing ')'"
+        raise TagError(message, starts[index])
     return list(map(Phrase, roles, starts, ends))
 
 
 def column_from_phrases(phrases: Iterable[Phrase], size: int) -> list[str]:
-    """The bracket column of `size` cells that holds the phrases; of equal spans the first is the outer."""
+    """Return the bracket column of `size` cells for the phrases; of equal spans the first is the outer."""
     opening, closing = [""] * size, [""] * size
     around: list[Phrase] = []
     for phrase in in_column_order(phrases):
@@ -95,22 +99,25 @@ def column_from_phrases(phrases: Iterable[Phrase], size: int) -> list[str]:
 
 
 def phrases_from_bio(tags: Sequence[str], *, strict: bool = False) -> list[Phrase]:
-    """The phrases of BIO tags.
+    """Return the phrases of BIO tags.
 
-    An ``I-X`` that continues no X begins one, as unconstrained taggers need it; with `strict` it is an error.
+    An ``I-X`` that does not continue an X begins one, since taggers produce such tags; with `strict` it is an
+    error.
     """
     found: list[Phrase] = []
     inside = None  # the role that an I- tag may continue
     for row, tag in enumerate(tags):
         prefix, _, role = tag.partition("-")
         if tag != "O" and (prefix not in ("B", "I") or not role):
-            raise TagError(f"'{tag}' is no BIO tag; write it like 'B-A0', 'I-A0' or 'O'", row)
+            raise TagError(f"'{shortened(tag)}' is not a BIO tag such as 'B-A0', 'I-A0' or 'O'", row)
         if tag == "O":
             inside = None
         elif prefix == "I" and role == inside:
             found[-1] = found[-1]._replace(end=row + 1)
         elif prefix == "I" and strict:
-            raise TagError(f"'{tag}' continues no '{role}'; the first tag of a phrase is 'B-{role}'", row)
+            raise TagError(
+                f"'{tag}' does not continue a phrase; the first tag of a phrase is 'B-{role}'", row
+            )
         else:
             found.append(Phrase(role, row, row + 1))
             inside = role
@@ -118,7 +125,7 @@ def phrases_from_bio(tags: Sequence[str], *, strict: bool = False) -> list[Phras
 
 
 def bio_from_phrases(phrases: Iterable[Phrase], size: int) -> list[str]:
-    """The BIO tags of `size` tokens that hold the phrases, which must not overlap."""
+    """Return the BIO tags of `size` tokens for the phrases, which must not overlap."""
     tags = ["O"] * size
     last: Phrase | None = None
     for phrase in in_column_order(phrases):
@@ -132,34 +139,34 @@ def bio_from_phrases(phrases: Iterable[Phrase], size: int) -> list[str]:
 
 
 def keep_nested(phrases: Iterable[Phrase]) -> tuple[list[Phrase], list[Phrase]]:
-    """The phrases that a bracket column can hold, and those left out because they cross one before them."""
+    """Return the phrases that a bracket column can hold, and those that cross an earlier one."""
     return _keep(phrases, lambda a, b: a.start < b.start < a.end < b.end or b.start < a.start < b.end < a.end)
 
 
 def keep_apart(phrases: Iterable[Phrase]) -> tuple[list[Phrase], list[Phrase]]:
-    """The phrases that BIO can hold, and those left out because they overlap one before them."""
+    """Return the phrases that BIO can hold, and those that overlap an earlier one."""
     return _keep(phrases, lambda a, b: a.start < b.end and b.start < a.end)
 
 
 def in_column_order(phrases: Iterable[Phrase]) -> list[Phrase]:
-    """The phrases by start ascending, end descending; equal spans stay as they were."""
+    """Sort phrases by start ascending, end descending; equal spans keep their order."""
     return sorted(phrases, key=lambda phrase: (phrase.start, -phrase.end))
 
 
 def base_role(role: str) -> str:
-    """The role that an R- or C- role belongs to, or the role itself."""
+    """Return the role without the prefixes R- and C-."""
     return role.removeprefix("R-").removeprefix("C-")
 
 
 def is_core(role: str) -> bool:
-    """Whether a predicate takes this role once at most: A0 to A5, in either spelling."""
+    """Whether the role is a core role: A0 to A5 or ARG0 to ARG5."""
     return _CORE.fullmatch(role) is not None
 
 
 def proposition_parts(phrases: Iterable[Phrase]) -> tuple[tuple[Span, ...], tuple[Argument, ...]]:
-    """One predicate's phrases taken apart: the pieces of its verb, V before its C-V, and its arguments.
+    """Split one predicate's phrases into the pieces of its verb (V, then its C-V) and its arguments.
 
-    Without a V there is nothing that a C-V could continue, so it stays among the arguments.
+    Without a V, a C-V has nothing to continue and remains an argument.
     """
     verb: list[Span] = []
     pieces: list[Span] = []
@@ -182,7 +189,7 @@ def proposition_parts(phrases: Iterable[Phrase]) -> tuple[tuple[Span, ...], tupl
 
 
 def phrases_of(prop: Proposition) -> list[Phrase]:
-    """One predicate's phrases in column order, put together again from what `proposition_parts` took apart.
+    """Return one predicate's phrases in column order, the inverse of `proposition_parts`.
 
     Of equal spans V is the outer one, unless the proposition came with a column (`BRACKETS_KEY`) that nests
     them otherwise; a column that no longer holds the same phrases is ignored.
@@ -199,19 +206,19 @@ def is_bracket_cell(cell: str) -> bool:
 
 
 def shown(phrase: Phrase) -> str:
-    """A phrase in words, for a message."""
+    """Describe a phrase for a message."""
     return f"'{phrase.role}' over tokens {phrase.start} to {phrase.end}"
 
 
 @lru_cache(maxsize=4096)  # a corpus has few different cells
 def _cell_parts(cell: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """The roles that a cell opens and those that it closes, '' for a plain ')'; None for another cell."""
+    """Return the roles that a cell opens and those that it closes ('' for ')'); None for other cells."""
     match = _CELL.fullmatch(cell)
     return None if match is None else (tuple(match[1].split("(")[1:]), tuple(match[2].split(")")[:-1]))
 
 
 def _phrases_of_brackets(cells: object) -> list[Phrase]:
-    """The phrases of a column that may be anything, since JSON may hold anything there."""
+    """Return the phrases of a column from JSON, which may hold anything."""
     if not isinstance(cells, list) or not all(isinstance(cell, str) for cell in cells):
         return []
     try:
@@ -223,24 +230,24 @@ def _phrases_of_brackets(cells: object) -> list[Phrase]:
 def _keep(
     phrases: Iterable[Phrase], clash: Callable[[Phrase, Phrase], bool]
 ) -> tuple[list[Phrase], list[Phrase]]:
-    """V chooses first, since it says where the predicate is; then left before right, outer before inner.
+    """Keep V first, since it marks the predicate; then left before right, outer before inner.
 
     Both lists are in column order.
     """
     ordered = in_column_order(phrases)
     kept: set[int] = set()
-    for place in sorted(range(len(ordered)), key=lambda place: ordered[place].role not in (VERB, VERB_PIECE)):
-        if not any(clash(ordered[other], ordered[place]) for other in kept):
-            kept.add(place)
+    for index in sorted(range(len(ordered)), key=lambda index: ordered[index].role not in (VERB, VERB_PIECE)):
+        if not any(clash(ordered[other], ordered[index]) for other in kept):
+            kept.add(index)
     return (
-        [phrase for place, phrase in enumerate(ordered) if place in kept],
-        [phrase for place, phrase in enumerate(ordered) if place not in kept],
+        [phrase for index, phrase in enumerate(ordered) if index in kept],
+        [phrase for index, phrase in enumerate(ordered) if index not in kept],
     )
 
 
 def _check_writable(phrase: Phrase, size: int) -> None:
     if not 0 <= phrase.start < phrase.end <= size:
-        raise TagError(f"{shown(phrase)} is no span of a sentence of {counted(size, 'token')}")
+        raise TagError(f"{shown(phrase)} is outside the sentence, which has {counted(size, 'token')}")
     if not _ROLE.fullmatch(phrase.role):
         raise TagError(
             f"the role '{phrase.role}' cannot be written as a tag: no spaces, '(', ')' or '*'", phrase.start

@@ -100,12 +100,12 @@ BAD = {
         b"-\t*\n-\t*\n",
         ":1: 1 column of arguments for 0 rows with a LEMMA",
     ),
-    "empty-role.props": (b"keep\t(*)\n", ":1: '(*)' is no bracket cell"),
-    "latin1.props": (b"caf\xe9\t(V*)\n", ":1: byte 0xe9 at place 4 is not UTF-8"),
-    "cut.props.gz": (gzip.compress(PROPS.encode())[:-9], ": the compressed data is damaged or cut short"),
-    "cut.props.xz": (lzma.compress(PROPS.encode())[:-9], ": the compressed data is damaged or cut short"),
+    "empty-role.props": (b"keep\t(*)\n", ":1: '(*)' is not a bracket cell"),
+    "latin1.props": (b"caf\xe9\t(V*)\n", ":1: not UTF-8: byte 0xe9 at byte 4"),
+    "cut.props.gz": (gzip.compress(PROPS.encode())[:-9], ": the compressed data is damaged or truncated"),
+    "cut.props.xz": (lzma.compress(PROPS.encode())[:-9], ": the compressed data is damaged or truncated"),
     "not-an-object.jsonl": (b"[1]\n", ":1: expected a JSON object for a sentence, found a list ([1])"),
-    "broken.jsonl": (b'{"tokens": [}\n', ":1: no valid JSON at character 13: Expecting value"),
+    "broken.jsonl": (b'{"tokens": [}\n', ":1: invalid JSON at character 13: Expecting value"),
     "span.jsonl": (
         b'{"tokens": ["a"], "props": [{"pred": 5}]}\n',
         ":1: 'props[0].pred' is 5, outside the sentence",
@@ -150,7 +150,7 @@ def test_paths_that_cannot_be_used_are_named(convert, tmp_path):
     code, out, err = convert("a.props", "x.txt", cwd=tmp_path)
     assert (code, out) == (1, "")
     assert err.startswith(
-        "spansrl: error: x.txt: the name does not say which format to write; name one: jsonl, "
+        "spansrl: error: x.txt: the name has no known extension; name the format with --to: jsonl, "
     )
     assert [path.name for path in tmp_path.iterdir()] == ["a.props"]
 

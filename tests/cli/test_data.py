@@ -15,23 +15,23 @@ sentences         4    2     2    8
 tokens           20    9     7   36
 propositions      6    2     1    9
   verb            4    2     1    7
-  auxiliary       1    0     0    1
   noun            1    0     0    1
   adjective       0    0     0    0
+  auxiliary       1    0     0    1
   other           0    0     0    0
 arguments        10    3     2   15
 
 Dropped:
-  1 × document: in none of the split lists
+  1 × document: not in any split list
   1 × proposition: two of its spans share a word
   1 × sentence: no words in Universal Dependencies
   1 × proposition: its sentence has no words
   1 × document: in a split list, but not annotated in PropBank
 
 Aligned:
-  2 × sentence: tokens were cut differently, aligned by tags
-  1 × proposition: a span was widened to the whole of a word
-  1 × sentence: sentences were cut differently, aligned by tags
+  2 × sentence: tokens were split differently, aligned by tags
+  1 × proposition: a span was widened to a whole word
+  1 × sentence: sentences were split differently, aligned by tags
 
 Groups of identical sentences in more than one split: 2
 
@@ -44,9 +44,9 @@ sentences         6    2     2   10
 tokens           41    8     8   57
 propositions      7    2     2   11
   verb            7    2     2   11
-  auxiliary       0    0     0    0
   noun            0    0     0    0
   adjective       0    0     0    0
+  auxiliary       0    0     0    0
   other           0    0     0    0
 arguments        15    4     2   21
 
@@ -74,9 +74,9 @@ sentences         3    1         1           1    6
 tokens           15    3         3           3   24
 propositions      4    1         0           1    6
   verb            4    1         0           1    6
-  auxiliary       0    0         0           0    0
   noun            0    0         0           0    0
   adjective       0    0         0           0    0
+  auxiliary       0    0         0           0    0
   other           0    0         0           0    0
 arguments         7    1         0           1    9
 
@@ -95,9 +95,9 @@ sentences         3    1     1    5
 tokens            8    2     3   13
 propositions      2    0     1    3
   verb            2    0     1    3
-  auxiliary       0    0     0    0
   noun            0    0     0    0
   adjective       0    0     0    0
+  auxiliary       0    0     0    0
   other           0    0     0    0
 arguments         2    0     1    3
 
@@ -178,14 +178,14 @@ sentences         1    1
 tokens            3    3
 propositions      1    1
   verb            1    1
-  auxiliary       0    0
   noun            0    0
   adjective       0    0
+  auxiliary       0    0
   other           0    0
 arguments         2    2
 
 Dropped:
-  1 × example: like a sentence that was to be left out
+  1 × example: like a sentence in an --unlike file
 
 Aligned: nothing
 
@@ -265,13 +265,13 @@ def test_being_offline_is_one_line_and_exit_code_1(work):
         code, out, error = ewt(work, ud=url)
     assert (code, out, error.count("\n")) == (1, "", 1)
     assert error.startswith(f"spansrl: error: {url}: cannot be downloaded (")
-    assert error.endswith("; try again, or give your own copy with --ud\n")
+    assert error.endswith("; try again, or use a local copy with --ud\n")
     assert not (work / "out").exists()
 
 
 def test_a_missing_split_list_is_one_line_and_exit_code_1(work):
     (work / "ewt/propbank-release/docs/evaluation/ewt.dev.txt").unlink()
-    message = "the split list docs/evaluation/ewt.dev.txt is missing; get the release again"
+    message = "the split list docs/evaluation/ewt.dev.txt is missing; download it again"
     assert ewt(work) == (1, "", f"spansrl: error: ewt/propbank-release: {message}\n")
     assert not (work / "out").exists()
 
@@ -282,14 +282,14 @@ def test_an_archive_cut_short_is_one_line_and_exit_code_1(work):
     archive.write_bytes(archive.read_bytes()[:-40])
     code, out, error = ewt(work, ud="ud.tar.xz")
     assert (code, out, error.count("\n")) == (1, "", 1)
-    assert error.startswith("spansrl: error: ud.tar.xz: not an archive, or damaged or cut short (")
+    assert error.startswith("spansrl: error: ud.tar.xz: not an archive, or damaged or truncated (")
     assert not (work / "out").exists()
 
 
 def test_bytes_that_are_not_utf8_are_one_line_and_exit_code_1(work):
     place = "ewt/UD_English-EWT/not-to-release/sources/email/mail01.xml.conllu"
     (work / place).write_bytes(b"# text = na\xefve\n")
-    message = f"{place}:1: byte 0xef at place 12 is not UTF-8; convert the file, e.g. with iconv"
+    message = f"{place}:1: not UTF-8: byte 0xef at byte 12; convert the file, e.g. with iconv"
     assert ewt(work) == (1, "", f"spansrl: error: {message}\n")
     assert not (work / "out").exists()
 

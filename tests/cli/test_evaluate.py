@@ -77,7 +77,7 @@ def test_it_prints_what_the_official_scorer_prints(run: Run) -> None:
     assert run("gold.props", "pred.props") == (0, REPORT, "")
 
 
-def test_confusion_adds_unlabelled_score_and_matrix(run: Run) -> None:
+def test_confusion_adds_unlabeled_score_and_matrix(run: Run) -> None:
     assert run("gold.props", "pred.props", "--confusion") == (0, REPORT + CONFUSION, "")
 
 
@@ -161,7 +161,7 @@ def test_too_few_sentences_are_one_line_and_exit_code_1(run: Run) -> None:
     assert run("gold.props", "-", stdin=PREDICTED[: PREDICTED.index("be")]) == (
         1,
         "",
-        "spansrl: error: predicted ends after 1 sentence (<stdin>:1), but gold goes on (gold.props:6); "
+        "spansrl: error: predicted ends after 1 sentence (<stdin>:1), but gold continues (gold.props:6); "
         "predict every sentence of gold\n",
     )
 

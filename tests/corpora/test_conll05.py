@@ -147,7 +147,7 @@ def test_layers_of_different_length_are_refused(layers, tmp_path):
     edit(layers / "train/words/train.02.words", "dog\n", "")
     assert complaint(layers, [], tmp_path / "out") == (
         f"{layers}/train/props/train.02.props:1: sentence 1 has 5 rows, but 4 words; "
-        "all layers must be of one release"
+        "all layers must be from one release"
     )
 
 
@@ -157,7 +157,7 @@ def test_trees_of_another_text_are_refused(layers, tmp_path):
     edit(trees / "wsj/02/WSJ_0202.MRG", "(CC and)", "")
     assert complaint(layers, [trees], tmp_path / "out") == (
         f"{layers}/train/props/train.02.props:7: sentence 2 has 7 rows, but 6 words in wsj_0202; "
-        "all layers must be of one release"
+        "all layers must be from one release"
     )
 
 
@@ -165,7 +165,7 @@ def test_a_layer_that_ends_early_is_refused(layers, tmp_path):
     (layers / "devel/ne/devel.24.ne").write_text("")
     assert complaint(layers, [], tmp_path / "out") == (
         f"{layers}/devel/ne/devel.24.ne: sentence 1 is missing, "
-        f"but 3 rows in {layers}/devel/props/devel.24.props; all layers must be of one release"
+        f"but 3 rows in {layers}/devel/props/devel.24.props; all layers must be from one release"
     )
 
 
@@ -173,7 +173,8 @@ def test_words_without_propositions_are_refused(layers, tmp_path):
     path = layers / "devel/words/devel.24.words"
     path.write_text(path.read_text() + "More\n\n")
     assert complaint(layers, [], tmp_path / "out") == (
-        f"{layers}/devel/props/devel.24.props: 1 sentence, but words for 2; all layers must be of one release"
+        f"{layers}/devel/props/devel.24.props: 1 sentence, but words for 2; "
+        "all layers must be from one release"
     )
 
 

@@ -44,8 +44,8 @@ def test_joined_sentences_and_parts_of_them_keep_text_and_places_together():
     ("line", "message"),
     [
         ("1\tI\tI", "doc.conllu:1: expected the 10 tab-separated columns of CoNLL-U, found 3"),
-        ("x\tI\tI\tX\tNN\t_\t_\t_\t_\t_", "doc.conllu:1: 'x' is no word number"),
-        ("1-x\tI\tI\tX\tNN\t_\t_\t_\t_\t_", "doc.conllu:1: '1-x' is no word number"),
+        ("x\tI\tI\tX\tNN\t_\t_\t_\t_\t_", "doc.conllu:1: 'x' is not a word number"),
+        ("1-x\tI\tI\tX\tNN\t_\t_\t_\t_\t_", "doc.conllu:1: '1-x' is not a word number"),
     ],
 )
 def test_a_line_that_is_no_word_is_named(line, message):

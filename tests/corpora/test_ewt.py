@@ -69,10 +69,10 @@ def test_propositions_follow_tokens_that_were_cut_differently(ewt, tmp_path):
     assert groups(audit["repaired"])[:2] == [
         (
             "sentence",
-            "tokens were cut differently, aligned by tags",
+            "tokens were split differently, aligned by tags",
             ["reviews/101.xml#0", "reviews/101.xml#1"],
         ),
-        ("proposition", "a span was widened to the whole of a word", ["reviews/101.xml#1:3"]),
+        ("proposition", "a span was widened to a whole word", ["reviews/101.xml#1:3"]),
     ]
 
 
@@ -84,7 +84,7 @@ def test_a_sentence_that_the_other_side_cut_in_two_is_one_again(ewt, tmp_path):
     assert sent.extra["ud"] == ["weblog-blog.example_1-0001", "weblog-blog.example_1-0002"]
     assert groups(audit["repaired"])[2] == (
         "sentence",
-        "sentences were cut differently, aligned by tags",
+        "sentences were split differently, aligned by tags",
         ["weblog/blog.example_1.xml#0"],
     )
 
@@ -92,7 +92,7 @@ def test_a_sentence_that_the_other_side_cut_in_two_is_one_again(ewt, tmp_path):
 def test_everything_that_is_dropped_is_named_with_its_reason(ewt, tmp_path):
     _, audit = build(ewt, tmp_path / "out")
     assert groups(audit["dropped"]) == [
-        ("document", "in none of the split lists", ["weblog/unlisted.xml"]),
+        ("document", "not in any split list", ["weblog/unlisted.xml"]),
         ("proposition", "two of its spans share a word", ["reviews/101.xml#1:1"]),
         ("sentence", "no words in Universal Dependencies", ["weblog/blog.example_1.xml#2"]),
         ("proposition", "its sentence has no words", ["weblog/blog.example_1.xml#2:0"]),

@@ -29,8 +29,8 @@ def test_an_empty_file_has_no_trees():
     [
         ("(S (NN dog)\n", "a.mrg:1: this tree is still open when the file ends"),
         ("(NN dog)\n)", "a.mrg:2: ')' closes nothing"),
-        ("dog", "a.mrg:1: 'dog' stands outside of a leaf (TAG WORD)"),
-        ("(NN two words)", "a.mrg:1: 'words' stands outside of a leaf (TAG WORD)"),
+        ("dog", "a.mrg:1: 'dog' is outside a leaf (TAG WORD)"),
+        ("(NN two words)", "a.mrg:1: 'words' is outside a leaf (TAG WORD)"),
     ],
 )
 def test_brackets_that_do_not_match_are_named(text, message):

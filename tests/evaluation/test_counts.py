@@ -48,7 +48,7 @@ def test_a_wrong_role_is_both_excess_and_missed_and_stands_in_the_confusion() ->
         "V": Counts(1, 0, 0),
     }
     assert result.confusion == {("A0", "A0"): 1, ("A1", "A2"): 1, ("V", "V"): 1}
-    assert result.unlabelled == Counts(2, 0, 0)
+    assert result.unlabeled == Counts(2, 0, 0)
     assert result.label_accuracy == 50
 
 
@@ -140,7 +140,7 @@ def test_one_piece_never_matches_several_of_the_same_extent() -> None:
     gold = sentence(4, prop(0, ("A1", 1, 2), ("C-A1", 3, 4)))
     whole = sentence(4, prop(0, ("A1", 1, 4)))
     assert score([gold], [whole]).overall == Counts(0, 1, 1)
-    assert score([gold], [whole]).unlabelled == Counts(0, 1, 1)
+    assert score([gold], [whole]).unlabeled == Counts(0, 1, 1)
 
 
 def test_all_pieces_have_to_agree() -> None:
@@ -162,7 +162,7 @@ def test_predicted_sentences_after_the_end_of_gold_are_ignored() -> None:
 
 
 def test_too_few_predicted_sentences_are_an_error_that_says_where() -> None:
-    with pytest.raises(DataError, match=r"predicted ends after 1 sentence \(a\), but gold goes on \(b\)"):
+    with pytest.raises(DataError, match=r"predicted ends after 1 sentence \(a\), but gold continues \(b\)"):
         score([sentence(2, id="a"), sentence(3, id="b")], [sentence(2, id="a")])
 
 
@@ -188,7 +188,7 @@ def test_end_to_end_counts_what_a_wrong_predicate_adds() -> None:
 
 
 def test_end_to_end_refuses_sentences_that_gold_does_not_have() -> None:
-    with pytest.raises(DataError, match="gold ends after 1 sentence, but predicted goes on"):
+    with pytest.raises(DataError, match="gold ends after 1 sentence, but predicted continues"):
         end_to_end([sentence(2)], [sentence(2), sentence(2)])
 
 

@@ -173,7 +173,7 @@ Percentage of perfect props :   0.00
 """,
 )
 
-# V takes part in the matrix, but in neither the overall nor the unlabelled figures; a second V is read.
+# V takes part in the matrix, but in neither the overall nor the unlabeled figures; a second V is read.
 VERBS = Case(
     gold=rows("""
         -     (A0*)

@@ -98,7 +98,7 @@ def test_gold_against_itself_is_perfect_where_everything_can_be_matched(
     gold = [gold for gold, _ in sents]
     result = score(gold, gold, match="lemma")
     assert result.perfect == result.propositions
-    for counts in (result.overall, result.unlabelled):
+    for counts in (result.overall, result.unlabeled):
         assert counts.f1 == (100 if counts.correct else 0)
     assert all(expected == found for expected, found in result.confusion)
 

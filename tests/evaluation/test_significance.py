@@ -19,7 +19,7 @@ def f1(rows: np.ndarray) -> float:
     return Counts(*(int(n) for n in np.sum(rows, axis=0))).f1
 
 
-def labelled(*roles: str) -> Sentence:
+def labeled(*roles: str) -> Sentence:
     args = tuple(Argument(role, Span(place + 1, place + 2)) for place, role in enumerate(roles))
     return Sentence(("_",) * 5, (Proposition(0, args),))
 
@@ -31,14 +31,14 @@ def test_the_difference_is_that_of_the_two_overall_f1() -> None:
     assert (result.sentences, result.samples, result.seed) == (5, 10, 0)
 
 
-def test_randomisation_comes_close_to_all_ways_of_swapping() -> None:
+def test_randomization_comes_close_to_all_ways_of_swapping() -> None:
     observed = abs(f1(A) - f1(B))
     differences = []
     for swaps in product([False, True], repeat=len(A)):
         mask = np.array(swaps)[:, None]
         differences.append(abs(f1(np.where(mask, B, A)) - f1(np.where(mask, A, B))))
     exact = np.mean([difference >= observed - 1e-9 for difference in differences])
-    assert compare_counts(A, B, samples=20_000).randomisation_p == pytest.approx(exact, abs=0.015)
+    assert compare_counts(A, B, samples=20_000).randomization_p == pytest.approx(exact, abs=0.015)
 
 
 def test_the_bootstrap_comes_close_to_all_ways_of_drawing() -> None:
@@ -54,14 +54,14 @@ def test_the_bootstrap_comes_close_to_all_ways_of_drawing() -> None:
 def test_equal_systems_do_not_differ() -> None:
     result = compare_counts(A, A, samples=200)
     assert (result.difference, result.low, result.high) == (0, 0, 0)
-    assert result.bootstrap_p == result.randomisation_p == 1
+    assert result.bootstrap_p == result.randomization_p == 1
 
 
 def test_a_system_that_is_better_everywhere_is_significantly_better() -> None:
     good, bad = np.tile([3, 0, 1], (60, 1)), np.tile([1, 2, 3], (60, 1))
     result = compare_counts(good, bad, samples=999)
     assert result.low > 0
-    assert result.bootstrap_p == result.randomisation_p == 0.001  # the smallest that 999 samples allow
+    assert result.bootstrap_p == result.randomization_p == 0.001  # the smallest that 999 samples allow
 
 
 def test_the_seed_decides_the_samples() -> None:
@@ -71,15 +71,15 @@ def test_the_seed_decides_the_samples() -> None:
 
 def test_samples_in_several_chunks_are_as_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spansrl.evaluation.significance._CHUNK_CELLS", 64)
-    assert compare_counts(A, A, samples=100).randomisation_p == 1
-    assert compare_counts(A, B, samples=20_000).randomisation_p == pytest.approx(
-        compare_counts(A, B, samples=20_000, seed=1).randomisation_p, abs=0.02
+    assert compare_counts(A, A, samples=100).randomization_p == 1
+    assert compare_counts(A, B, samples=20_000).randomization_p == pytest.approx(
+        compare_counts(A, B, samples=20_000, seed=1).randomization_p, abs=0.02
     )
 
 
 def test_counts_of_sentences_leave_out_the_verb_and_add_up_to_the_score() -> None:
-    gold = [labelled("A0", "A1"), labelled("A0")]
-    a = [labelled("A0", "A2"), labelled("A0", "A1")]
+    gold = [labeled("A0", "A1"), labeled("A0")]
+    a = [labeled("A0", "A2"), labeled("A0", "A1")]
     counts = sentence_counts(gold, a, gold)
     assert counts.tolist() == [[[1, 1, 1], [1, 1, 0]], [[2, 0, 0], [1, 0, 0]]]
     assert Counts(*counts[0].sum(axis=0).tolist()) == score(gold, a).overall
@@ -87,7 +87,7 @@ def test_counts_of_sentences_leave_out_the_verb_and_add_up_to_the_score() -> Non
 
 
 def test_no_sentences_are_an_error() -> None:
-    with pytest.raises(DataError, match="there are no sentences to compare two systems on"):
+    with pytest.raises(DataError, match="no sentences to compare the systems on"):
         compare([], [], [])
 
 
@@ -105,6 +105,6 @@ def test_the_report_says_difference_interval_and_both_p_values() -> None:
         "F1 of B                   :  71.43  b.jsonl\n"
         "A - B                     :  +0.00  95 % interval +0.00 to +0.00\n"
         "Paired bootstrap          : p = 1.0000\n"
-        "Approximate randomisation : p = 1.0000\n"
+        "Approximate randomization : p = 1.0000\n"
         "Sentences: 5, samples: 99, seed: 5\n"
     )

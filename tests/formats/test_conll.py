@@ -159,16 +159,16 @@ def test_white_space_other_than_spaces_and_tabs_belongs_to_the_word():
         ),
         (
             "-\t(*)\nkeep\t(V*)\n",
-            "some.file:1: '(*)' is no bracket cell; write it like '(A0*', '*', '*)' or '(A0*)'"
+            "some.file:1: '(*)' is not a bracket cell such as '(A0*', '*', '*)' or '(A0*)'"
             " (in the column of 'keep')",
         ),
         (
             "-\t*\nkeep\t(V*)\t*\n-\t*\n",
-            "some.file:2: 3 columns where the sentence's other lines have 2; give all the same",
+            "some.file:2: 3 columns where the sentence's other lines have 2",
         ),
         (
             "-\t*\nkeep\n-\t*\n",
-            "some.file:2: 1 column where the sentence's other lines have 2; give all the same",
+            "some.file:2: 1 column where the sentence's other lines have 2",
         ),
         (
             "keep\t(V*)\nhold\t*\n",
@@ -188,7 +188,7 @@ def test_white_space_other_than_spaces_and_tabs_belongs_to_the_word():
         (
             "keep\t*\t(V*)\nhold\t(V*)\t*\n",
             "some.file:1: the column of 'keep' has its V at another predicate;"
-            " order the columns as the predicates",
+            " the columns must be in the order of the predicates",
         ),
     ],
 )
@@ -207,22 +207,22 @@ def test_wrong_columns_are_refused_with_file_and_line(text, message):
         (
             "conll05-train",
             "a\tDT\t*\t*\t01\t-\n",
-            "some.file:1: '01' is the sense of no predicate: the LEMMA is '-'",
+            "some.file:1: sense '01' in a row without a predicate: the LEMMA is '-'",
         ),
         (
             "conll12",
             "d 0 0 a DT * - - - - * -\nd 0 2 b DT * - - - - * -\n",
-            "some.file:2: INDEX is '2' where 1 was expected; count a sentence's tokens from 0",
+            "some.file:2: expected INDEX 1, found '2'",
         ),
         (
             "conll12",
             "d 0 0 a DT * - - - - * -\ne 0 1 b DT * - - - - * -\n",
-            "some.file:2: DOC is 'e' but 'd' where the sentence begins",
+            "some.file:2: DOC is 'e', but 'd' in the first row",
         ),
         (
             "bio",
             "a\t-\t-\tI-A0\nkeep\tkeep\t-\tB-V\n",
-            "some.file:1: 'I-A0' continues no 'A0'; the first tag of a phrase is 'B-A0'"
+            "some.file:1: 'I-A0' does not continue a phrase; the first tag of a phrase is 'B-A0'"
             " (in the column of 'keep')",
         ),
     ],
@@ -400,7 +400,7 @@ def test_the_form_that_a_file_was_in_is_no_loss(form):
 @pytest.mark.parametrize("sense", ["01", "_"])
 def test_a_sense_that_comes_back_with_the_lemma_is_counted(sense):
     text, losses = write([Sentence(("x",), (Proposition(0, lemma="keep", sense=sense),))], "conll05-train")
-    assert losses.items == {"senses without a lemma, which come back with that of the predicate": 1}
+    assert losses.items == {"senses without a lemma, which get the predicate's when they are read": 1}
     assert read(text, "conll05-train")[0].props[0].sense == f"keep.{sense}"
 
 
@@ -442,7 +442,7 @@ def test_a_predicate_without_a_lemma_gets_that_of_its_token():
         ),
         (
             Proposition(0, (Argument("V", Span(0, 1)),)),
-            "predicate 0 has an argument with the role 'V'; the verb belongs into 'v'",
+            "predicate 0 has an argument with the role 'V'; the verb belongs in 'v'",
         ),
         (
             Proposition(3),
@@ -450,7 +450,7 @@ def test_a_predicate_without_a_lemma_gets_that_of_its_token():
         ),
         (
             Proposition(0, v=(Span(1, 5),)),
-            "'V' over tokens 1 to 5 is no span of a sentence of 2 tokens",
+            "'V' over tokens 1 to 5 is outside the sentence, which has 2 tokens",
         ),
     ],
 )

@@ -82,9 +82,7 @@ def test_content_of_no_format_is_refused_with_a_list_of_them(tmp_path):
     path.write_text("\nonce upon a time\n")
     with pytest.raises(FormatError) as caught:
         list(read_sentences(path))
-    assert str(caught.value) == (
-        f"{path}:2: this looks like none of the formats; name the right one: {', '.join(READABLE)}"
-    )
+    assert str(caught.value) == (f"{path}:2: unknown format; name it with --from: {', '.join(READABLE)}")
 
 
 @pytest.mark.parametrize(("content", "found"), [('["a"]', "a list (['a'])"), ('"a b"', "a string ('a b')")])
@@ -116,14 +114,14 @@ def test_no_sentences_make_an_empty_file(format, tmp_path):
 
 
 def test_unknown_formats_are_refused_before_anything_is_opened(tmp_path):
-    with pytest.raises(DataError, match="there is no format 'xml'; choose one of jsonl, conll05, "):
+    with pytest.raises(DataError, match="unknown format 'xml'. Choose from: jsonl, conll05, "):
         read_sentences(tmp_path / "missing", "xml")
-    with pytest.raises(DataError, match="the format 'skel' can only be read; to write, choose one of jsonl"):
+    with pytest.raises(DataError, match="the format 'skel' cannot be written"):
         write_sentences(tmp_path / "a.skel", [])
     with pytest.raises(DataError, match="the format 'xml' does not exist; to write, choose one of jsonl"):
         write_sentences(tmp_path / "a", [], "xml")
     with pytest.raises(
-        FormatError, match=r"a\.txt: the name does not say which format to write; name one: jsonl"
+        FormatError, match=r"a\.txt: the name has no known extension; name the format with --to: jsonl"
     ):
         write_sentences(tmp_path / "a.txt", [])
     assert list(tmp_path.iterdir()) == []

@@ -74,13 +74,13 @@ def test_blank_lines_are_skipped_and_lines_still_counted():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "no valid JSON at character 2: Expecting property name enclosed in double quotes"),
-        ('{"tokens": ["a"]', "no valid JSON at character 17: Expecting ',' delimiter"),
-        ('{"tokens": []} {}', "no valid JSON at character 16: Extra data"),
+        ("{", "invalid JSON at character 2: Expecting property name enclosed in double quotes"),
+        ('{"tokens": ["a"]', "invalid JSON at character 17: Expecting ',' delimiter"),
+        ('{"tokens": []} {}', "invalid JSON at character 16: Extra data"),
         ('"a"', "expected a JSON object for a sentence, found a string ('a')"),
-        ('{"tokens": [], "tokens": []}', "the key 'tokens' stands twice in one object; keep one"),
-        ('{"tokens": [], "x": NaN}', "NaN is no JSON number"),
-        ('{"tokens": [], "x": -Infinity}', "-Infinity is no JSON number"),
+        ('{"tokens": [], "tokens": []}', "duplicate key 'tokens' in one object"),
+        ('{"tokens": [], "x": NaN}', "NaN is not a JSON number"),
+        ('{"tokens": [], "x": -Infinity}', "-Infinity is not a JSON number"),
         ('{"tokens": [], "x": 1e999}', "the number 1e999 is too large"),
         (
             '{"tokens": ["a"], "props": [{"pred": 1}]}',
@@ -100,7 +100,7 @@ def test_blank_lines_are_skipped_and_lines_still_counted():
             "'props[0].args[0].role' is 'V', which is no argument; give the verb's spans in 'v'",
         ),
         ('{"tokens": [], "x": ' + "[" * 100_000 + "]" * 100_000 + "}", "JSON nested too deeply"),
-        ('{"tokens": [], "x": ' + "1" * 5000 + "}", "no valid JSON: Exceeds the limit (4300 digits)"),
+        ('{"tokens": [], "x": ' + "1" * 5000 + "}", "invalid JSON: Exceeds the limit (4300 digits)"),
     ],
 )
 def test_a_wrong_line_is_refused_with_its_number(text, message):

@@ -42,7 +42,7 @@ def right_boundaries(score: Score) -> Mapping[tuple[str, str], int]:
 
 
 def _boundaries(inputs: Inputs) -> Table:
-    found = [system.score.unlabelled for system in inputs.systems]
+    found = [system.score.unlabeled for system in inputs.systems]
     gaps = _gaps([counts.f1 for counts in found])
     return Table(
         "boundaries",
@@ -59,7 +59,7 @@ def _accuracies(inputs: Inputs) -> Table:
     accuracies = [system.score.label_accuracy for system in inputs.systems]
     rows = []
     for system, accuracy, gap in zip(inputs.systems, accuracies, _gaps(accuracies), strict=True):
-        right = system.score.unlabelled.correct
+        right = system.score.unlabeled.correct
         wrong = sum(n for (gold, found), n in right_boundaries(system.score).items() if gold != found)
         rows.append((system.name, right, wrong, accuracy, *gap))
     return Table(

@@ -67,7 +67,7 @@ def _comparisons(inputs: Inputs, counts: np.typing.NDArray[np.int64]) -> Table:
         )
         names = inputs.systems[a].name, inputs.systems[b].name
         rows.append(
-            (*names, found.difference, found.low, found.high, found.bootstrap_p, found.randomisation_p)
+            (*names, found.difference, found.low, found.high, found.bootstrap_p, found.randomization_p)
         )
     inputs.progress("Significance", len(pairs), len(pairs))
     return Table(
@@ -76,7 +76,7 @@ def _comparisons(inputs: Inputs, counts: np.typing.NDArray[np.int64]) -> Table:
         (
             *columns("A", "B"),
             *columns("A − B", "95 % low", "95 % high", fractions="+.2f"),
-            *columns("p (bootstrap)", "p (randomisation)", fractions=".4f"),
+            *columns("p (bootstrap)", "p (randomization)", fractions=".4f"),
         ),
         tuple(rows),
         note="Paired tests over sentences, two-sided.",

@@ -183,7 +183,7 @@ def conll12(
 def examples(frames: str | None, unlike: tuple[Path, ...], out: Path) -> None:
     """Build a corpus of the examples in PropBank's frames, which are free: some 23,000 propositions.
 
-    Each sentence has one labelled predicate, the one that it is an example of, so this is no corpus to test
+    Each sentence has one labeled predicate, the one that it is an example of, so this is no corpus to test
     with; training takes it beside another (training.partial). SRC is a directory, an archive or a URL as for
     `spansrl frames`. Name by --unlike the files that a model will be tested with.
 

@@ -30,7 +30,7 @@ from spansrl.formats.files import STANDARD_STREAM, shown_path
 @click.command()
 @click.argument("gold", metavar="GOLD")
 @click.argument("pred", metavar="PRED")
-@click.option("--confusion", is_flag=True, help="Add what -C adds: unlabelled score, label accuracy, matrix.")
+@click.option("--confusion", is_flag=True, help="Add what -C adds: unlabeled score, label accuracy, matrix.")
 @click.option("--json", "as_json", is_flag=True, help="Print all counts and percentages as one JSON object.")
 @click.option(
     "--end-to-end", "both_ways", is_flag=True, help="Score both ways, for predicates that were predicted too."

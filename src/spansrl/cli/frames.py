@@ -36,7 +36,7 @@ def command(path: str | None, download: bool, show: str | None, remove: bool) ->
     """Register PropBank's frames, which say what senses and their roles mean.
 
     PATH is a directory, an archive (.tar.xz, .tar.gz, .zip) or a URL with files frames/NAME.xml. What
-    labelling needs of them is kept in one file in your data directory: SPANSRL_HOME if that is set, else
+    labeling needs of them is kept in one file in your data directory: SPANSRL_HOME if that is set, else
     spansrl in $XDG_DATA_HOME or ~/.local/share (Linux), ~/Library/Application Support (macOS) or
     %LOCALAPPDATA% (Windows). Archives are not unpacked to disk. Without PATH and options the command says
     what is registered. The frames are free (CC BY-SA 4.0): propbank-frames, commit c66e0cc.

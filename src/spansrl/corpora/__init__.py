@@ -1,1 +1,1 @@
-"""Corpus builders: a user's raw sources become JSON lines, with an account of what was kept and lost."""
+"""Corpus builders: raw sources become JSON Lines, with an audit of what was kept and dropped."""

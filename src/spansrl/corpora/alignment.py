@@ -1,6 +1,6 @@
-"""Two tokenisations of one sentence, aligned by their part-of-speech tags where the left side has no words.
+"""Align two tokenizations of one sentence by part-of-speech tags, where the left side has no words.
 
-PropBank's skeletons hold tags but no words; Universal Dependencies holds words, here and there cut otherwise.
+PropBank's skeletons have tags but no words; Universal Dependencies has words, sometimes split differently.
 An alignment is a list of blocks in order: one token to one, several left tokens to one word (``where - ever``
 to ``where-ever``), one left token to several words (``Posts`` to ``Post s``), or a token without a partner.
 The cheapest list of blocks is found by dynamic programming.
@@ -19,7 +19,7 @@ MAX_MERGED = 6  # left tokens in one word; "SS - N - 22" needs five
 MAX_SPLIT = 4  # words for one left token; "2 / 3" needs three
 _DRIFT = 8
 
-# Set by looking at the sentences of EWT that two teams cut differently: a wrong tag must stay cheaper than a
+# Set on the sentences of EWT that the two sources split differently: a wrong tag must stay cheaper than a
 # regrouping, since many tags were corrected later ("of course" from RB RB to IN NN) and few tokens were.
 _ALONE = 2.5
 _REGROUPED = 1.5
@@ -34,7 +34,7 @@ _ALPHANUMERIC = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What an aligner may know about a token; the left side has tags, and lemmas of its predicates."""
+    """One token; on the left side it has a tag, and a lemma if it is a predicate."""
 
     tag: str
     lemma: str | None = None
@@ -43,18 +43,17 @@ class Token:
 
 
 class Block(NamedTuple):
-    """Left tokens and the right tokens that they are; one of the two may be empty, never both."""
+    """Left tokens and the right tokens that correspond to them; one side may be empty, but not both."""
 
     left: Span
     right: Span
 
     @property
     def is_regrouped(self) -> bool:
-        """Whether it is not one token for one."""
         return (self.left.end - self.left.start, self.right.end - self.right.start) != (1, 1)
 
     def shifted(self, left: int, right: int) -> Block:
-        """The same block in texts that begin elsewhere."""
+        """Return the block with both spans moved."""
         return Block(
             Span(self.left.start + left, self.left.end + left),
             Span(self.right.start + right, self.right.end + right),
@@ -62,18 +61,18 @@ class Block(NamedTuple):
 
 
 class Alignment(NamedTuple):
-    """Blocks that cover both sides, in order, and how little they fit."""
+    """Blocks that cover both sides, in order, and their total cost."""
 
     blocks: list[Block]
     cost: float
 
 
 def align(left: Sequence[Token], right: Sequence[Token]) -> Alignment:
-    """The cheapest alignment; the same answer for the same input, always."""
+    """Return the cheapest alignment; ties are broken deterministically."""
     best: dict[tuple[int, int], tuple[float, int, int]] = {(0, 0): (0.0, 0, 0)}
     longer = len(right) - len(left)
     for i in range(len(left) + 1):
-        # Sides that tell the same text do not drift apart further than this.
+        # Two tokenizations of the same text do not drift apart further than this.
         for j in range(max(0, i + min(0, longer) - _DRIFT), min(len(right), i + max(0, longer) + _DRIFT) + 1):
             if (i, j) not in best:
                 continue
@@ -94,14 +93,14 @@ def align(left: Sequence[Token], right: Sequence[Token]) -> Alignment:
 
 
 def align_by_position(left: Sequence[Token], right: Sequence[Token]) -> Alignment:
-    """The first token with the first, and so on; both sides must be of one length."""
-    blocks = [Block(Span(place, place + 1), Span(place, place + 1)) for place in range(len(left))]
+    """Align token by token; both sides must have the same length."""
+    blocks = [Block(Span(index, index + 1), Span(index, index + 1)) for index in range(len(left))]
     cost = sum(_pair_cost(token, word) for token, word in zip(left, right, strict=True))
     return Alignment(blocks, round(cost, 6))
 
 
 def _moves(left: Sequence[Token], right: Sequence[Token], i: int, j: int) -> Iterator[tuple[int, int, float]]:
-    """Every block that can begin at (i, j): how many tokens it takes on either side, and its cost."""
+    """Yield every block that can begin at (i, j): its tokens on either side, and its cost."""
     if i < len(left):
         yield 1, 0, _ALONE
     if j < len(right):
@@ -141,17 +140,17 @@ def _group_cost(size: int, same_tag: bool, likely: bool) -> float:
 
 
 def _most_tokens(word: Token) -> int:
-    """A word cannot be made of more tokens than it has characters."""
+    """Return the largest number of left tokens for a word: not more than it has characters."""
     return MAX_MERGED if word.form is None else min(MAX_MERGED, len(word.form))
 
 
 def _is_punctuation(token: Token) -> bool:
-    """Whether the tag is a sign, like ``,`` and ``.``; hyphens and brackets have tags with letters."""
+    """Whether the tag is punctuation, like ``,`` and ``.``; hyphens and brackets have tags with letters."""
     return not token.tag.strip("-$").isalpha()
 
 
 def _piece_counts(form: str) -> tuple[int, int]:
-    """Into how many tokens a word would be cut at its punctuation, which is kept or dropped."""
+    """Return how many tokens a word has if split at its punctuation, with and without the punctuation."""
     return len(_PIECES.findall(form)), len(_ALPHANUMERIC.findall(form))
 
 

@@ -1,7 +1,7 @@
-"""What a corpus builder found and what it lost, counted while the sentences pass by.
+"""What a corpus builder kept and dropped, counted while the sentences are written.
 
-An `Audit` counts sentences split by split, collects what was dropped and why, and finds identical sentences
-that stand in more than one split. Nothing in it depends on where the sources lie.
+An `Audit` counts the sentences of each split, collects what was dropped and why, and finds identical
+sentences in more than one split. Nothing in it depends on where the sources are stored.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from spansrl.checks import Json
-from spansrl.structures import Proposition, Sentence
+from spansrl.language.lemmas import predicate_type
+from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 
 DOCUMENT_KEY = "document"  # of Sentence.extra; the same that the CoNLL-2012 reader uses
-KINDS = ("verb", "auxiliary", "noun", "adjective", "other")
-AUXILIARIES = frozenset({"be.03", "have.01", "do.01"})
-_KIND_OF_TAG = {"V": "verb", "N": "noun", "J": "adjective"}
+OTHER = "other"
+KINDS = (*PREDICATE_TYPES, OTHER)
 
 
 class Note(NamedTuple):
-    """One thing that a builder left out or changed: what it was, where it stood, and why."""
+    """Something that a builder left out or changed: what, where and why."""
 
     what: str
     where: str
@@ -31,7 +31,7 @@ class Note(NamedTuple):
 
 @dataclass(slots=True)
 class SplitCounts:
-    """The figures of one split; they add up."""
+    """The counts of one split."""
 
     documents: set[str] = field(default_factory=set)
     sentences: int = 0
@@ -41,7 +41,6 @@ class SplitCounts:
     roles: Counter[str] = field(default_factory=Counter)
 
     def add(self, sent: Sentence) -> None:
-        """Count one more sentence."""
         self.sentences += 1
         self.tokens += len(sent)
         if DOCUMENT_KEY in sent.extra:
@@ -53,11 +52,9 @@ class SplitCounts:
 
     @property
     def propositions(self) -> int:
-        """How many predicates there are, of whatever kind."""
         return self.kinds.total()
 
     def to_dict(self) -> Json:
-        """The figures as audit.json has them."""
         return {
             "documents": len(self.documents),
             "sentences": self.sentences,
@@ -70,16 +67,12 @@ class SplitCounts:
 
 
 def kind_of(prop: Proposition, sent: Sentence) -> str:
-    """The predicate's part of speech, in words; auxiliaries are known by their rolesets."""
-    if prop.sense in AUXILIARIES:
-        return "auxiliary"
-    if prop.type is not None:
-        return prop.type
-    return "verb" if sent.pos is None else _KIND_OF_TAG.get(sent.pos[prop.pred][:1], "other")
+    """Return the type of the predicate; without part-of-speech tags it counts as a verb."""
+    return predicate_type(sent, prop) or ("verb" if sent.pos is None else OTHER)
 
 
 class Audit:
-    """The account of one corpus, filled while it is being built."""
+    """The audit of one corpus, filled while it is being built."""
 
     def __init__(self, corpus: str, splits: Iterable[str]) -> None:
         self.corpus = corpus
@@ -91,18 +84,17 @@ class Audit:
         self._places: dict[bytes, list[tuple[str, str]]] = {}
 
     def count(self, split: str, sent: Sentence) -> None:
-        """Take one more sentence into account."""
         self.splits[split].add(sent)
         # A digest, so that a large corpus is not held in memory.
         digest = hashlib.blake2b("\0".join(sent.tokens).encode(), digest_size=12).digest()
         self._places.setdefault(digest, []).append((split, sent.id or ""))
 
     def drop(self, what: str, where: str, reason: str) -> None:
-        """Note something that is not in the corpus although the source has it."""
+        """Record something in the source that is not in the corpus."""
         self.dropped.append(Note(what, where, reason))
 
     def repair(self, what: str, where: str, reason: str) -> None:
-        """Note something that was kept, but not just as the source has it."""
+        """Record something that was kept with a change."""
         self.repaired.append(Note(what, where, reason))
 
     def check(self, what: str, passed: bool) -> None:
@@ -110,7 +102,7 @@ class Audit:
         self.checks.setdefault(what, Counter())[passed] += 1
 
     def duplicate_groups(self) -> list[list[str]]:
-        """Ids of identical sentences that stand in more than one split, a list a group, as ``split:id``."""
+        """Return groups of identical sentences in more than one split, as ``split:id``."""
         return [
             [f"{split}:{name}" for split, name in places]
             for places in self._places.values()
@@ -118,9 +110,8 @@ class Audit:
         ]
 
     def to_dict(self) -> Json:
-        """The whole account as audit.json has it."""
         groups = self.duplicate_groups()
-        inside = Counter(place.partition(":")[0] for group in groups for place in group)
+        inside = Counter(name.partition(":")[0] for group in groups for name in group)
         return {
             "corpus": self.corpus,
             "sources": self.sources,
@@ -144,12 +135,12 @@ class Audit:
 
 
 def by_reason(notes: Iterable[Note]) -> Counter[tuple[str, str]]:
-    """How often each kind of thing was noted for each reason."""
+    """Count the notes per kind and reason."""
     return Counter((note.what, note.reason) for note in notes)
 
 
 def _listed(notes: list[Note]) -> Json:
-    """Notes grouped by kind and reason, each group with the places it happened at."""
+    """Group the notes by kind and reason."""
     places: dict[tuple[str, str], list[str]] = {}
     for note in notes:
         places.setdefault((note.what, note.reason), []).append(note.where)

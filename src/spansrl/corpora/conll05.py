@@ -1,7 +1,7 @@
-"""CoNLL-2005 from a user's own copies: WSJ sections 02–21 (train), 24 (dev), 23 (test), and Brown ck01–ck03.
+"""CoNLL-2005 from your own copies: WSJ sections 02–21 (train), 24 (dev), 23 (test), and Brown ck01–ck03.
 
-The shared task's release has a file a section and layer (``train/props/train.02.props.gz``, and ``words``,
-``synt.cha``, ``ne``, ``senses``), or, once its scripts have run, all layers merged in one file a split
+The release of the shared task has one file per section and layer (``train/props/train.02.props.gz``,
+``words``, ``synt.cha``, ``ne``, ``senses``), or, once its scripts have run, all layers merged in one file per split
 (``train-set.gz``). Where words are missing, as in the release itself, they come from Penn Treebank trees
 (``wsj/02/wsj_0200.mrg``, ``brown/ck/ck01.mrg``). Layers are pasted side by side, as the task's own scripts
 do, and then read like a merged file.
@@ -53,7 +53,7 @@ _TREES_OF_PART = {**{part: part[-2:] for part in PARTS}, "test.wsj": "23", "test
 # Parses that the release may have, the one used by the shared task's own scripts first.
 _PARSES = ("synt.cha", "synt.col2h", "synt.col2", "synt.upc")
 
-_ONE_RELEASE = "all layers must be of one release"
+_ONE_RELEASE = "all layers must be from one release"
 
 _COMPRESSED = r"(?:\.gz|\.xz)?$"
 _LAYER = re.compile(
@@ -68,37 +68,33 @@ _BROWN_TREES = re.compile(r"(?:^|/)(ck0[1-3])\.(?:mrg|parse)(?:\.gz)?$", re.IGNO
 
 
 class Content(NamedTuple):
-    """A file's bytes, decompressed_bytes, and its path for messages."""
+    """A file's bytes, decompressed, and its path for messages."""
 
     path: str
     data: bytes
 
     def lines(self) -> Iterator[Line]:
-        """The file line by line."""
         return lines_of(self.data, self.path)
 
     def blocks(self) -> Iterator[Block]:
-        """The file sentence by sentence."""
         return split_blocks(self.lines())
 
 
 @dataclass(slots=True)
 class _Files:
-    """Everything that was found, by what it is."""
+    """The files that were found."""
 
     layers: dict[str, dict[str, Content]] = field(default_factory=dict)  # part -> layer -> file
     merged: dict[str, Content] = field(default_factory=dict)  # split -> file
-    trees: dict[str, dict[str, Content]] = field(
-        default_factory=dict
-    )  # section or "brown" -> document -> file
+    trees: dict[str, dict[str, Content]] = field(default_factory=dict)  # section or "brown" -> document
 
     def splits(self) -> list[str]:
-        """The splits that can be built."""
+        """Return the splits that can be built."""
         parts = {PARTS[part] for part, layers in self.layers.items() if "props" in layers}
         return [split for split in SPLITS if split in parts or split in self.merged]
 
     def contents(self) -> dict[str, bytes]:
-        """All files by a name that does not depend on where they lie."""
+        """Return all files by a name that does not depend on where they are stored."""
         found = {
             f"{part}.{layer}": file.data
             for part, layers in self.layers.items()
@@ -110,14 +106,14 @@ class _Files:
 
 
 def build_conll05(source: Path, trees: Sequence[Path] = (), *, progress: Progress = no_progress) -> Corpus:
-    """The corpus from column files below `source`, with words from `trees` where the files have none.
+    """Return the corpus of the column files below `source`, with words from `trees` where they have none.
 
     Both may be directories or archives; `source` may also be one merged file.
     """
     files = _Files()
     _collect_columns(source, files)
-    for place in trees:
-        _collect_trees(place, files)
+    for tree_source in trees:
+        _collect_trees(tree_source, files)
     splits = files.splits()
     if not splits:
         raise DataError(
@@ -151,18 +147,17 @@ def _is_column_file(name: str) -> bool:
 
 def _collect_trees(source: Path, files: _Files) -> None:
     found = False
-    for name, data in read_members(source, str(source), lambda name: _tree_place(name) is not None):
-        place = _tree_place(name)
-        if place is not None:
-            section, document = place
+    for name, data in read_members(source, str(source), lambda name: _tree_document(name) is not None):
+        if (names := _tree_document(name)) is not None:
+            section, document = names
             files.trees.setdefault(section, {})[document] = _content(source, name, data)
             found = True
     if not found:
         raise DataError(f"{source}: no trees; expected names like wsj/02/wsj_0200.mrg or brown/ck/ck01.mrg")
 
 
-def _tree_place(name: str) -> tuple[str, str] | None:
-    """Section and document of a file of trees."""
+def _tree_document(name: str) -> tuple[str, str] | None:
+    """Return section and document of a file of trees."""
     if match := _WSJ_TREES.search(name):
         return match[2], match[1].lower()
     if match := _BROWN_TREES.search(name):
@@ -209,7 +204,7 @@ def _merged_sentences(split: str, content: Content) -> Iterator[Sentence]:
 
 
 def _part_sentences(part: str, layers: dict[str, Content], files: _Files) -> Iterator[Sentence]:
-    """One section: its layers pasted together and read as a merged file of the train form."""
+    """Yield the sentences of one section, whose layers are pasted together and read as a merged file."""
     props = layers["props"]
     words = list(_words(part, layers, files))
     pasted = _paste(props, words, layers)
@@ -220,7 +215,7 @@ def _part_sentences(part: str, layers: dict[str, Content], files: _Files) -> Ite
 
 
 class _Words(NamedTuple):
-    """The words of one sentence, and where they come from; trees have tags too."""
+    """The words of one sentence and their source; trees have tags too."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...] | None
@@ -229,7 +224,7 @@ class _Words(NamedTuple):
 
 def _words(part: str, layers: dict[str, Content], files: _Files) -> Iterator[_Words]:
     found = False
-    if "words" in layers:  # the release has empty files where it may not give words away
+    if "words" in layers:  # the release has empty files where words may not be distributed
         for block in layers["words"].blocks():
             found = True
             yield _Words(tuple(row[0] for row in block.rows), None, None)
@@ -253,7 +248,7 @@ def _words(part: str, layers: dict[str, Content], files: _Files) -> Iterator[_Wo
 
 
 def _paste(props: Content, words: Sequence[_Words], layers: dict[str, Content]) -> Iterator[Line]:
-    """Rows ``WORD POS PARSE NE FRAME LEMMA ARGS…``; a layer that is not there gives empty cells."""
+    """Yield rows ``WORD POS PARSE NE FRAME LEMMA ARGS…``; a missing layer has empty cells."""
     parse = next((layers[name] for name in _PARSES if name in layers), None)
     columns = [
         _Column(
@@ -277,12 +272,12 @@ def _paste(props: Content, words: Sequence[_Words], layers: dict[str, Content]) 
             where = f" in {own.document}" if own.document else ""
             raise FormatError(f"{found}{where}; {_ONE_RELEASE}", path=props.path, line=line)
         cells = [column.next(size, count, props.path) for column in columns]
-        for place, (row, number) in enumerate(zip(block.rows, block.numbers, strict=True)):
-            pos, syntax = cells[0][place]
+        for index, (row, number) in enumerate(zip(block.rows, block.numbers, strict=True)):
+            pos, syntax = cells[0][index]
             if pos == POS.empty and own.tags is not None:
-                pos = own.tags[place]
+                pos = own.tags[index]
             yield Line(
-                number, " ".join((own.words[place], pos, syntax, *cells[1][place], *cells[2][place], *row))
+                number, " ".join((own.words[index], pos, syntax, *cells[1][index], *cells[2][index], *row))
             )
         yield Line(block.numbers[-1] + 1, "")
     if count < len(words):
@@ -293,7 +288,7 @@ def _paste(props: Content, words: Sequence[_Words], layers: dict[str, Content]) 
 
 
 class _Column:
-    """A layer beside the propositions, given out sentence by sentence."""
+    """A layer next to the propositions, read sentence by sentence."""
 
     def __init__(self, content: Content | None, width: int, empty: tuple[str, ...]) -> None:
         self.path = "" if content is None else content.path
@@ -302,7 +297,7 @@ class _Column:
         self.blocks = None if content is None else content.blocks()
 
     def next(self, size: int, count: int, props: str) -> list[tuple[str, ...]]:
-        """The cells of the next sentence, which has `size` rows."""
+        """Return the cells of the next sentence, which must have `size` rows."""
         if self.blocks is None:
             return [self.empty] * size
         block = next(self.blocks, None)

@@ -44,9 +44,10 @@ _GOLD = re.compile(r"[._]gold_conll(?:\.gz|\.xz)?$")
 def build_conll12(
     source: Path, lists: Mapping[str, Path] | None = None, *, progress: Progress = no_progress
 ) -> Corpus:
-    """The corpus from files below `source`, a directory or an archive.
+    """Return the corpus of the files below `source`, a directory or an archive.
 
-    `lists` gives a file a split, with a document a line (``bc/cctv/00/cctv_0000``), instead of directories.
+    `lists` has one file per split, with one document per line (``bc/cctv/00/cctv_0000``); it replaces the
+    assignment by directories.
     """
     names = [name for name in member_names(source, str(source)) if _GOLD.search(name)]
     if not names:
@@ -77,7 +78,7 @@ def _english(names: Iterable[str], audit: Audit) -> Iterator[str]:
 
 
 def _by_directory(names: list[str], audit: Audit) -> dict[str, str]:
-    """The split of every file, by the first directory above it that is called like one."""
+    """Return the split of every file, by the first directory above it that has the name of a split."""
     directories = {name: _split_directory(name) for name in names}
     official = _OFFICIAL_TEST in directories.values()
     found: dict[str, str] = {}
@@ -96,7 +97,7 @@ def _split_directory(name: str) -> str | None:
 
 
 def _by_list(names: list[str], lists: Mapping[str, Path], audit: Audit) -> dict[str, str]:
-    """The split of every file that is listed, by the last four parts of its name."""
+    """Return the split of every listed file, by the last four parts of its name."""
     split_of: dict[str, str] = {}
     for split, path in lists.items():
         for line in read_lines(path):

@@ -1,6 +1,6 @@
-"""Universal Dependencies sentences: words, lemmas and tags, and where each word stands in the raw text.
+"""Universal Dependencies sentences: words, lemmas, tags, and the offsets of the words in the raw text.
 
-Multiword-token lines (``1-2``) say where spaces are, empty nodes (``1.1``) are left out, syntax is not read.
+Multiword-token lines (``1-2``) determine the spaces, empty nodes (``1.1``) are left out, syntax is not read.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from spansrl.errors import FormatError
+from spansrl.errors import FormatError, shortened
 from spansrl.formats.files import Line
 
 
@@ -35,7 +35,7 @@ class WordSentence:
     gap: str = " "
 
     def part(self, start: int, end: int) -> WordSentence:
-        """Words start .. end-1 as a sentence of their own."""
+        """Return words start .. end-1 as a separate sentence."""
         shift = self.words[start].start
         words = [_shifted(word, -shift) for word in self.words[start:end]]
         text = self.text[shift : self.words[end - 1].end]
@@ -43,7 +43,7 @@ class WordSentence:
 
 
 def joined(sentences: Sequence[WordSentence]) -> WordSentence:
-    """Sentences that follow each other, as one."""
+    """Join consecutive sentences into one."""
     out = WordSentence(ids=tuple(name for sent in sentences for name in sent.ids), gap="")
     for sent in sentences:
         out.newpar = out.newpar or (sent.newpar and not out.words)
@@ -55,7 +55,7 @@ def joined(sentences: Sequence[WordSentence]) -> WordSentence:
 
 
 def read_conllu(lines: Iterable[Line], path: str) -> Iterator[WordSentence]:
-    """The sentences of CoNLL-U lines; raises FormatError naming path and line."""
+    """Yield the sentences of CoNLL-U lines."""
     reader = _Reader(path)
     for number, text in lines:
         if not text:
@@ -105,7 +105,7 @@ class _Reader:
             return
         first, dash, last = index.partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise FormatError(f"'{index}' is no word number", path=self.path, line=number)
+            raise FormatError(f"'{shortened(index)}' is not a word number", path=self.path, line=number)
         if dash:
             self.multiword_end, self.multiword_gap = int(last), _gap(misc)
         else:
@@ -126,12 +126,12 @@ class _Reader:
             self.gap = self.multiword_gap if index == self.multiword_end else _gap(misc)
 
 
-def _shifted(word: Word, places: int) -> Word:
-    return replace(word, start=word.start + places, end=word.end + places)
+def _shifted(word: Word, by: int) -> Word:
+    return replace(word, start=word.start + by, end=word.end + by)
 
 
 def _gap(misc: str) -> str:
-    """The white space that a MISC cell puts after its token."""
+    """Return the white space after a token, according to its MISC cell."""
     if misc == "_":
         return " "
     for item in misc.split("|"):

@@ -1,4 +1,4 @@
-"""A corpus on its way from a builder to files: sentences with their splits, and the account of them."""
+"""A corpus between its builder and its files: sentences with their splits, and the audit."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ AUDIT_FILE = "audit.json"
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Sentences, each with the name of its split, to be taken once; the audit is complete when they are."""
+    """Sentences with the names of their splits, to be iterated once; then the audit is complete."""
 
     sentences: Iterator[tuple[str, Sentence]]
     audit: Audit
 
 
 def write_corpus(corpus: Corpus, folder: Path) -> None:
-    """Write ``SPLIT.jsonl`` for every split and ``audit.json``; after an error the folder is as it was."""
+    """Write ``SPLIT.jsonl`` for every split and ``audit.json`` atomically."""
     splits = list(corpus.audit.splits)
     names = [*(f"{split}.jsonl" for split in splits), AUDIT_FILE]
     with _made(folder), open_outputs(folder, names) as (*split_outputs, account):
@@ -41,12 +41,12 @@ def write_corpus(corpus: Corpus, folder: Path) -> None:
 
 @contextmanager
 def _made(folder: Path) -> Iterator[None]:
-    """Make the folder, and take it away again if it was not there and nothing came of it."""
+    """Create the folder, and remove it again if the block fails and it did not exist before."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"{folder}: cannot be made: {error.strerror or error}") from error
+        raise DataError(f"{folder}: cannot be created: {error.strerror or error}") from error
     try:
         yield
     except BaseException:

@@ -27,7 +27,7 @@ from spansrl.structures import Sentence
 SPLITS = ("train", "dev", "test")
 
 # Commits are abbreviated as our sources name them; GitHub documents such addresses for whole ids only. It may
-# compress an archive anew at any time, so the digests are those of the files that we read from it.
+# recompress an archive at any time, so the digests are those of the files that we read from it.
 PROPBANK = Pin(
     commit="4abade0",
     url="https://github.com/propbank/propbank-release/archive/4abade0.tar.gz",
@@ -50,7 +50,7 @@ class Source:
 
     root: str
     files: dict[str, bytes]  # by a name that does not depend on how they were packed
-    places: dict[str, str]  # the same names -> where they stand below the root
+    paths: dict[str, str]  # the same names -> paths below the root
 
     @property
     def documents(self) -> list[str]:
@@ -58,14 +58,13 @@ class Source:
         return sorted(name for name in self.files if "/" in name)
 
     def path(self, name: str) -> str:
-        """Where a file is, for a message."""
-        return f"{self.root}/{self.places[name]}"
+        return f"{self.root}/{self.paths[name]}"
 
 
 def build_ewt(
     propbank: str | None = None, ud: str | None = None, *, progress: Progress = no_progress
 ) -> Corpus:
-    """The corpus from two sources, each a directory, an archive or a URL; None means the pinned commit."""
+    """Return the corpus of two sources, each a directory, an archive or a URL; None is the pinned commit."""
     with fetched(propbank or PROPBANK.url, "propbank", progress) as path:
         skeletons = _read(path, propbank or PROPBANK.url, (_SKELETON, _LIST), progress)
     _check_propbank(skeletons)
@@ -80,12 +79,12 @@ def build_ewt(
 
 def _read(path: Path, root: str, patterns: tuple[re.Pattern[str], ...], progress: Progress) -> Source:
     source = Source(root, {}, {})
-    for place, content in read_members(
+    for path_below, content in read_members(
         path, root, lambda name: any(pattern.search(name) for pattern in patterns), progress=progress
     ):
-        name = next(match[1] for pattern in patterns if (match := pattern.search(place)))
+        name = next(match[1] for pattern in patterns if (match := pattern.search(path_below)))
         source.files[name] = content
-        source.places[name] = place
+        source.paths[name] = path_below
     return source
 
 
@@ -98,7 +97,7 @@ def _check_propbank(source: Source) -> None:
     missing = [name for name in map(_list_name, SPLITS) if name not in source.files]
     if missing:
         raise DataError(
-            f"{source.root}: the split list docs/evaluation/{missing[0]} is missing; get the release again"
+            f"{source.root}: the split list docs/evaluation/{missing[0]} is missing; download it again"
         )
 
 
@@ -118,7 +117,7 @@ def _check_words(words: Source, skeletons: Source) -> None:
 
 
 def _provenance(source: Source, pin: Pin, *, must_match: bool) -> Json:
-    """What audit.json says about a source: nothing that depends on where it lies."""
+    """Return the description of a source in audit.json, independent of where it is stored."""
     found = fingerprint(source.files)
     commit = pinned_commit(pin, found, source.root, must_match=must_match)
     return {"commit": commit, "files": len(source.files), "sha256": found}
@@ -130,7 +129,7 @@ def _sentences(
     listed = {split: _listed_names(skeletons, split) for split in SPLITS}
     total, done = sum(map(len, listed.values())), 0
     for name in sorted(set(skeletons.documents).difference(*listed.values())):
-        audit.drop("document", _document(name), "in none of the split lists")
+        audit.drop("document", _document(name), "not in any split list")
     for split, names in listed.items():
         for name in names:
             if name in skeletons.files:
@@ -152,7 +151,7 @@ def _document_sentences(name: str, skeletons: Source, words: Source, audit: Audi
 
 
 def _listed_names(skeletons: Source, split: str) -> list[str]:
-    """Names of a split's documents, as the skeletons have them; the list of dev says ``.xml.conllu``."""
+    """Return the names of a split's documents as in the skeletons; the list of dev has ``.xml.conllu``."""
     name = _list_name(split)
     lines = (line.text.strip() for line in lines_of(skeletons.files[name], skeletons.path(name)))
     return [f"google/ewt/{line.removesuffix('.conllu')}" for line in lines if line]

@@ -1,4 +1,4 @@
-"""The sentences by which PropBank's frames show their senses, as a corpus: one labelled predicate each.
+"""The sentences by which PropBank's frames show their senses, as a corpus: one labeled predicate each.
 
     <example>
       <text>Two dogs guard the house .</text>
@@ -6,7 +6,7 @@
         <rel relloc="2">guard</rel>
         <arg type="ARG0" start="0" end="1">Two dogs</arg> …
 
-Other predicates of such a sentence are not labelled, so that it says nothing about which tokens are none.
+Other predicates of such a sentence are not labeled, so that it says nothing about which tokens are none.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class ExampleReader(FrameReader):
 def build_examples(
     source: str | None = None, unlike: Iterable[Sentence] = (), *, progress: Progress = no_progress
 ) -> Corpus:
-    """The examples of a directory, an archive or a URL of frames; None stands for the pinned commit.
+    """Return the examples of a directory, an archive or a URL of frames; None is the pinned commit.
 
     Those that share eight words in a row with one of the sentences `unlike`, or all of theirs, are left out:
     what a model is to be tested with must not be learnt.
@@ -112,7 +112,7 @@ def _sentences(
     for done, name in enumerate(sorted(files), start=1):
         reader = ExampleReader()
         if fault := reader.read(files[name]):
-            audit.drop("rest of a file", f"{name}:{fault.line or 1}", "not XML as it should be")
+            audit.drop("rest of a file", f"{name}:{fault.line or 1}", "invalid XML")
         for number, example in enumerate(reader.examples):
             where = f"{name}#{number}"
             try:
@@ -121,9 +121,9 @@ def _sentences(
                 audit.drop("example", where, str(unfit))
                 continue
             if not known.isdisjoint(word_runs(sent.tokens)):
-                audit.drop("example", where, "like a sentence that was to be left out")
+                audit.drop("example", where, "like a sentence in an --unlike file")
             elif (key := (sent.tokens, sent.props[0].pred)) in seen:
-                audit.drop("example", where, "stands in the frames twice")
+                audit.drop("example", where, "duplicate")
             else:
                 seen.add(key)
                 yield SPLIT, sent
@@ -131,16 +131,16 @@ def _sentences(
 
 
 class UnfitError(Exception):
-    """Why an example cannot be a sentence of a corpus."""
+    """The reason why an example cannot be a sentence of a corpus."""
 
 
 def to_sentence(example: Example, name: str) -> Sentence:
-    """The example as a sentence with one proposition; raises UnfitError where it has no meaning as one."""
+    """Return the example as a sentence with one proposition; raise UnfitError if that is not possible."""
     tokens = tuple(_WRITTEN.get(token, token) for token in example.text.split())
     if any(_NOT_A_WORD.fullmatch(token) for token in tokens):
         raise UnfitError("has traces among its words")
-    places = sorted({_place(number, len(tokens)) for number in example.predicate.split()})
-    if not places:
+    indices = sorted({_index(number, len(tokens)) for number in example.predicate.split()})
+    if not indices:
         raise UnfitError("no predicate is marked")
     if any(role in ("", VERB) for role, _, _ in example.args):
         raise UnfitError("an argument has no role")
@@ -150,50 +150,50 @@ def to_sentence(example: Example, name: str) -> Sentence:
             key=lambda arg: arg.span,
         )
     )
-    _check_apart([arg.span for arg in args], places)
+    _check_apart([arg.span for arg in args], indices)
     # Of several words the first is the verb, which carries the sense.
     prop = Proposition(
-        places[0],
+        indices[0],
         args,
         sense=example.roleset.id,
-        v=None if len(places) == 1 else _pieces(places),
-        type=_type(tokens[places[0]], example.roleset),
+        v=None if len(indices) == 1 else _pieces(indices),
+        type=_type(tokens[indices[0]], example.roleset),
     )
     return Sentence(tokens, (prop,), id=name)
 
 
-def _place(number: str, size: int) -> int:
+def _index(number: str, size: int) -> int:
     if not _NUMBER.fullmatch(number) or int(number) >= size:
-        raise UnfitError("a place is not one of its words")
+        raise UnfitError("an index is outside the sentence")
     return int(number)
 
 
 def _span(first: str, last: str, size: int) -> Span:
-    start, end = _place(first, size), _place(last, size) + 1
+    start, end = _index(first, size), _index(last, size) + 1
     if start >= end:
         raise UnfitError("an argument ends before it begins")
     return Span(start, end)
 
 
-def _check_apart(spans: list[Span], places: list[int]) -> None:
+def _check_apart(spans: list[Span], indices: list[int]) -> None:
     if any(before.end > after.start for before, after in pairwise(spans)):
         raise UnfitError("arguments overlap")
-    if any(start <= place < end for start, end in spans for place in places):
+    if any(start <= index < end for start, end in spans for index in indices):
         raise UnfitError("an argument covers the predicate")
 
 
-def _pieces(places: list[int]) -> tuple[Span, ...]:
+def _pieces(indices: list[int]) -> tuple[Span, ...]:
     pieces: list[Span] = []
-    for place in places:
-        if pieces and pieces[-1].end == place:
-            pieces[-1] = Span(pieces[-1].start, place + 1)
+    for index in indices:
+        if pieces and pieces[-1].end == index:
+            pieces[-1] = Span(pieces[-1].start, index + 1)
         else:
-            pieces.append(Span(place, place + 1))
+            pieces.append(Span(index, index + 1))
     return tuple(pieces)
 
 
 def _type(word: str, roleset: Roleset) -> str | None:
-    """The type of predicate as which the word is one of the roleset's; None where it could be several."""
+    """Return the type of the predicate, if the word is an alias of the roleset with one type only."""
     if roleset.id in AUXILIARY_SENSES:
         return "auxiliary"
     found = {

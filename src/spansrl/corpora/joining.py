@@ -1,9 +1,9 @@
-"""Propositions without words meet words without propositions: one document of each, joined.
+"""Join the propositions of a document (without words) with its words.
 
-Sentences are paired by position if their lengths agree, else by position or by tags, whichever fits better.
-In a pair of equal length the tokens correspond by position too, unless their tags say that both sides were
-regrouped. Propositions move along; one is lost only if a token that it needs has no word, or if two of its
-spans meet in one word.
+Sentences are paired by position if their lengths agree, otherwise by position or by tags, whichever fits
+better. In a pair of equal length the tokens correspond by position too, unless their tags show that both
+sides were regrouped. A proposition is dropped only if a token that it needs has no word, or if two of its
+spans would share a word.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from spansrl.corpora.conllu import Word, WordSentence, joined
 from spansrl.errors import DataError
 from spansrl.structures import Argument, Proposition, Sentence, Span
 
-SOURCE_KEY = "ud"  # of Sentence.extra: ids of the sentences that the words come from
+SOURCE_KEY = "ud"  # of Sentence.extra: ids of the source sentences
 NEW_PARAGRAPH_KEY = "newpar"  # of Sentence.extra: true where the sentence begins a paragraph
 
 
 class CannotMoveError(DataError):
-    """A proposition has no place in the words."""
+    """A proposition cannot be moved to the words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A skeleton, the words that are its own, and which are which."""
+    """A skeleton, its words, and their alignment."""
 
     skeleton: Sentence
     words: WordSentence
     blocks: list[Block]
-    repair: str | None = None  # what had to be done to bring them together
+    repair: str | None = None  # what had to be done to align them
 
 
 @dataclass(slots=True)
 class Pairing:
-    """One way to bring the sentences of a document together."""
+    """One way to pair the sentences of a document."""
 
     pairs: list[Pair] = field(default_factory=list)
     without_words: list[Sentence] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Pairing:
 def join_document(
     document: str, skeletons: Sequence[Sentence], sentences: Sequence[WordSentence], audit: Audit
 ) -> Iterator[Sentence]:
-    """The skeletons of one document with their words; what is lost or changed goes to the audit."""
+    """Yield the skeletons of one document with their words; the audit gets what is dropped or changed."""
     pairing = _best_pairing(skeletons, sentences)
     for skeleton in pairing.without_words:
         audit.drop("sentence", _name(skeleton), "no words in Universal Dependencies")
@@ -78,7 +78,7 @@ def _best_pairing(skeletons: Sequence[Sentence], sentences: Sequence[WordSentenc
 def _groups_by_tags(
     skeletons: Sequence[Sentence], sentences: Sequence[WordSentence]
 ) -> list[tuple[Sequence[Sentence], Sequence[WordSentence]]]:
-    """Runs of sentences that belong together, in order: those with equal tags, and what is between them."""
+    """Return runs of matching sentences, in order: those with equal tags, and those between them."""
     left = [skeleton.pos for skeleton in skeletons]
     right = [tuple(word.tag for word in sent.words) for sent in sentences]
     opcodes = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
@@ -106,13 +106,13 @@ def _add_pair(pairing: Pairing, skeleton: Sentence, sent: WordSentence) -> None:
     plain = len(tokens) == len(words) and retagged < 2
     blocks, cost = (align_by_position if plain else align)(tokens, words)
     regrouped = any(block.is_regrouped for block in blocks)
-    repair = "tokens were cut differently, aligned by tags" if regrouped else None
+    repair = "tokens were split differently, aligned by tags" if regrouped else None
     pairing.pairs.append(Pair(skeleton, sent, blocks, repair))
     pairing.cost += cost
 
 
 def _add_regrouped(pairing: Pairing, skeletons: Sequence[Sentence], words: WordSentence) -> None:
-    """Add skeletons that share their words with their neighbours, each with its own part of them."""
+    """Add skeletons whose sentence boundaries differ from those of the words."""
     tokens = list(chain.from_iterable(map(_skeleton_tokens, skeletons)))
     blocks, cost = align(tokens, _word_tokens(words.words))
     pairing.cost += cost
@@ -124,7 +124,7 @@ def _add_regrouped(pairing: Pairing, skeletons: Sequence[Sentence], words: WordS
         if covered:
             part = words.part(covered[0].start, covered[-1].end)
             moved = [block.shifted(-start, -covered[0].start) for block in own]
-            repair = "sentences were cut differently, aligned by tags"
+            repair = "sentences were split differently, aligned by tags"
             pairing.pairs.append(Pair(skeleton, part, moved, repair))
         else:
             pairing.without_words.append(skeleton)
@@ -158,7 +158,7 @@ def _moved_propositions(pair: Pair, audit: Audit) -> Iterator[Proposition]:
             audit.drop("proposition", where, str(error))
             continue
         if any(_is_widened(span, block_of) for span in (*prop.verb_spans, *(arg.span for arg in prop.args))):
-            audit.repair("proposition", where, "a span was widened to the whole of a word")
+            audit.repair("proposition", where, "a span was widened to a whole word")
 
 
 def _moved(prop: Proposition, block_of: dict[int, Block], pair: Pair) -> Proposition:
@@ -178,14 +178,14 @@ def _moved_span(span: Span, block_of: dict[int, Block]) -> Span:
 
 
 def _moved_predicate(pred: int, block_of: dict[int, Block], pair: Pair) -> int:
-    """Of several words for one token, that with its tag, or the first."""
+    """Of several words for one token, take the one with its tag, or the first."""
     candidates = range(*_right(pred, block_of))
     tag = (pair.skeleton.pos or ())[pred]
-    return next((place for place in candidates if pair.words.words[place].tag == tag), candidates[0])
+    return next((index for index in candidates if pair.words.words[index].tag == tag), candidates[0])
 
 
 def _right(token: int, block_of: dict[int, Block]) -> Span:
-    """The words of the block that a token is in."""
+    """Return the words of the block that a token is in."""
     block = block_of.get(token)
     if block is None or block.right.start == block.right.end:
         raise CannotMoveError("a token that it needs has no word")
@@ -198,7 +198,7 @@ def _is_widened(span: Span, block_of: dict[int, Block]) -> bool:
 
 def _skeleton_tokens(skeleton: Sentence) -> list[Token]:
     lemmas = {prop.pred: prop.lemma for prop in skeleton.props}
-    return [Token(tag, lemmas.get(place)) for place, tag in enumerate(skeleton.pos or ())]
+    return [Token(tag, lemmas.get(index)) for index, tag in enumerate(skeleton.pos or ())]
 
 
 def _word_tokens(words: Sequence[Word]) -> list[Token]:

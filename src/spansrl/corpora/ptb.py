@@ -1,6 +1,6 @@
-"""Penn Treebank trees, read for their words and tags: ``( (S (NP (DT The) (NN dog)) (VP (VBD barked))))``.
+"""Words and tags of Penn Treebank trees: ``( (S (NP (DT The) (NN dog)) (VP (VBD barked))))``.
 
-Traces (``-NONE-``) are no words. Words stay as the treebank writes them (``-LRB-``, ``1\\/2``).
+Traces (``-NONE-``) are left out. Words are kept as the treebank has them (``-LRB-``, ``1\\/2``).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from spansrl.errors import FormatError
+from spansrl.errors import FormatError, shortened
 from spansrl.formats.files import Line
 
 TRACE = "-NONE-"
@@ -17,14 +17,14 @@ _TOKEN = re.compile(r"[()]|[^\s()]+")
 
 
 class Terminals(NamedTuple):
-    """The words of one tree and their tags."""
+    """The words and tags of one tree."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
 
 
 def read_terminals(lines: Iterable[Line], path: str) -> Iterator[Terminals]:
-    """The terminals of one tree after the other; raises FormatError for brackets that do not match."""
+    """Yield the terminals of each tree; raise FormatError for unbalanced brackets."""
     depth, opened_at = 0, 0
     before: list[str] = []  # the atoms since the last bracket: a tag, or a tag and its word
     leaves: list[tuple[str, str]] = []
@@ -38,7 +38,7 @@ def read_terminals(lines: Iterable[Line], path: str) -> Iterator[Terminals]:
                 before.append(token)
                 if depth == 0 or len(before) > 2:
                     raise FormatError(
-                        f"'{token}' stands outside of a leaf (TAG WORD)", path=path, line=number
+                        f"'{shortened(token)}' is outside a leaf (TAG WORD)", path=path, line=number
                     )
             elif depth == 0:
                 raise FormatError("')' closes nothing", path=path, line=number)

@@ -3,8 +3,8 @@
     >>> from spansrl.evaluation import official_report, score
     >>> print(official_report(score(gold_sentences, predicted_sentences)))
 
-What exactly is counted stands in docs/scoring.md. `frames` holds what is compared, `counts` the score,
-`report` its text, `files` the way in from files, `breakdown` and `significance` what goes beyond it.
+docs/scoring.md defines what is counted. `frames` holds what is compared, `counts` the score, `report` its
+text; `files` reads files; `breakdown` and `significance` go beyond the official score.
 """
 
 from spansrl.evaluation.breakdown import BREAKDOWNS, breakdown

@@ -1,7 +1,7 @@
-"""Where a system is right and wrong: counts by role, by length of argument, by distance from the predicate.
+"""Counts by role, by length of the argument, and by distance from the predicate.
 
-A correct or missed argument is counted in the bin of the gold one, an excess one in its own, so the bins of
-every breakdown add up to the overall counts. V is left out, but for the breakdown by role, which shows it.
+A correct or missed argument is counted in the bin of the gold argument, an excess one in its own, so the bins
+of every breakdown add up to the overall counts. V is left out except in the breakdown by role.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from spansrl.tags import VERB
 By = Literal["role", "length", "distance"]
 BREAKDOWNS: tuple[By, ...] = ("role", "length", "distance")
 
-# Name of each bin with the largest number that belongs in it; the last one takes the rest.
+# Name of each bin and the largest number in it; the last one takes the rest.
 LENGTH_BINS = (("1", 1), ("2", 2), ("3-5", 5), ("6-10", 10), ("11+", None))
 DISTANCE_BINS = (("0", 0), ("1-2", 2), ("3-6", 6), ("7+", None))
 _Bins = tuple[tuple[str, int | None], ...]
@@ -26,7 +26,7 @@ _Bins = tuple[tuple[str, int | None], ...]
 def breakdown(
     gold: Iterable[Scorable], predicted: Iterable[Scorable], *, by: By, match: Match = "index"
 ) -> dict[str, Counts]:
-    """Counts by bin, in the order of the bins; bins in which nothing falls are there with zeros."""
+    """Return the counts per bin, in the order of the bins, empty bins included."""
     if by == "role":
         return dict(score(gold, predicted, match=match).roles)
     bins, measure = _MEASURES[by]
@@ -46,12 +46,12 @@ def breakdown(
 
 
 def length_of(arg: Arg) -> int:
-    """The number of tokens in an argument, over all its pieces."""
+    """Return the number of tokens in an argument, over all its pieces."""
     return sum(end - start for start, end in arg.spans)
 
 
 def distance_of(arg: Arg, pred: int) -> int:
-    """How many tokens stand between the predicate and the nearest token of the argument."""
+    """Return the number of tokens between the predicate and the nearest token of the argument."""
     return max(0, min(max(start - pred, pred - end + 1) for start, end in arg.spans) - 1)
 
 

@@ -1,9 +1,9 @@
-"""The official score as counts that add up: over arguments, propositions, sentences and files.
+"""The official score as counts that can be added, over arguments, propositions, sentences and files.
 
     >>> total = score(gold, predicted)
     >>> total.overall.f1, total.roles["A0"].recall, total.label_accuracy
 
-The semantics are those of srl-eval.pl (CoNLL-2005 shared task), written down in docs/scoring.md.
+The semantics are those of srl-eval.pl (CoNLL-2005 shared task), described in docs/scoring.md.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from spansrl.tags import VERB
 
 Match = Literal["index", "lemma"]
 Scorable = Sentence | Frames
-NONE = "-NONE-"  # stands in for the missing side of a confusion
+NONE = "-NONE-"  # the missing side of a confusion
 _NOWHERE = Frames(0, {})
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Arguments found, wrongly added and not found; percentages are 0 where there is nothing to divide by."""
+    """Arguments found, wrongly added and not found; percentages of nothing are 0."""
 
     correct: int = 0
     excess: int = 0
@@ -47,11 +47,9 @@ class Counts:
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of precision and recall, in percent."""
         return harmonic_mean(self.precision, self.recall)
 
     def to_dict(self) -> dict[str, float]:
-        """Counts and percentages for JSON."""
         return {
             "correct": self.correct,
             "excess": self.excess,
@@ -64,10 +62,10 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """All that the official scorer counts.
+    """Everything that the official scorer counts.
 
     `roles` holds every role seen on either side, V too; `confusion` counts (gold role, predicted role) of
-    arguments with equal boundaries, with `NONE` for a side that has nothing there. Scores of parts add up.
+    arguments with equal boundaries, with `NONE` for a side that has no argument there. Scores can be added.
     """
 
     sentences: int = 0
@@ -93,12 +91,11 @@ class Score:
 
     @property
     def overall(self) -> Counts:
-        """All arguments but V: the figure that papers report."""
+        """All arguments but V, which is the figure that papers report."""
         return sum((counts for role, counts in self.roles.items() if role != VERB), Counts())
 
     @property
     def verb(self) -> Counts:
-        """V alone."""
         return self.roles.get(VERB, Counts())
 
     @property
@@ -107,7 +104,7 @@ class Score:
         return percent(self.perfect, self.propositions)
 
     @property
-    def unlabelled(self) -> Counts:
+    def unlabeled(self) -> Counts:
         """The overall counts when only boundaries matter."""
         correct = excess = missed = 0
         for (gold, predicted), n in self.confusion.items():
@@ -125,10 +122,9 @@ class Score:
     def label_accuracy(self) -> float:
         """Percentage of the arguments with correct boundaries that have the correct role as well."""
         agreed = sum(n for (gold, predicted), n in self.confusion.items() if gold == predicted != VERB)
-        return percent(agreed, self.unlabelled.correct)
+        return percent(agreed, self.unlabeled.correct)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON."""
         confusion: dict[str, dict[str, int]] = {}
         for (gold, predicted), n in sorted(self.confusion.items()):
             confusion.setdefault(gold, {})[predicted] = n
@@ -140,7 +136,7 @@ class Score:
             "overall": self.overall.to_dict(),
             "verb": self.verb.to_dict(),
             "roles": {role: self.roles[role].to_dict() for role in sorted(self.roles) if role != VERB},
-            "unlabelled": self.unlabelled.to_dict(),
+            "unlabeled": self.unlabeled.to_dict(),
             "label_accuracy": self.label_accuracy,
             "confusion": confusion,
         }
@@ -148,7 +144,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class EndToEnd:
-    """Scores both ways, for predicted predicates: the official scorer ignores those that gold lacks.
+    """Scores in both directions, for predicted predicates: the official scorer ignores those not in gold.
 
     Recall is that of gold against predicted, precision the *recall* of predicted against gold (He+ 2018).
     """
@@ -158,7 +154,7 @@ class EndToEnd:
 
     @property
     def precision(self) -> float:
-        """Percentage of all predicted arguments, those of wrong predicates too, that are correct."""
+        """Percentage of all predicted arguments, including those of wrong predicates, that are correct."""
         return self.backward.overall.recall
 
     @property
@@ -168,14 +164,12 @@ class EndToEnd:
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of the two."""
         return harmonic_mean(self.precision, self.recall)
 
     def __add__(self, other: EndToEnd) -> EndToEnd:
         return EndToEnd(self.forward + other.forward, self.backward + other.backward)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON."""
         return {
             "precision": self.precision,
             "recall": self.recall,
@@ -186,7 +180,7 @@ class EndToEnd:
 
 
 class Pairing(NamedTuple):
-    """Gold and predicted arguments of one proposition: pairs that match, and what is left on either side."""
+    """Gold and predicted arguments of one proposition: matching pairs, and the rest of either side."""
 
     matched: list[tuple[Arg, Arg]]
     excess: list[Arg]
@@ -194,10 +188,10 @@ class Pairing(NamedTuple):
 
 
 def score(gold: Iterable[Scorable], predicted: Iterable[Scorable], *, match: Match = "index") -> Score:
-    """Score predicted sentences against gold ones, which must come in the same order with the same lengths.
+    """Score predicted sentences against gold ones, which must have the same order and lengths.
 
     With ``match="lemma"`` a predicate whose lemma differs from gold's counts as not predicted, as in props
-    files; by default the predicate's index alone decides. Reads both sides in step and keeps neither.
+    files; by default only the predicate's index counts. Both sides are read in step and not kept.
     """
     tally = _Tally()
     for gold_frames, (predicted_frames,) in aligned(gold, predicted):
@@ -208,7 +202,7 @@ def score(gold: Iterable[Scorable], predicted: Iterable[Scorable], *, match: Mat
 def end_to_end(
     gold: Iterable[Scorable], predicted: Iterable[Scorable], *, match: Match = "index"
 ) -> EndToEnd:
-    """Score in both directions in one reading; here predicted may not go on after gold has ended."""
+    """Score in both directions in one pass; predicted must not have more sentences than gold."""
     forward, backward = _Tally(), _Tally()
     for gold_frames, (predicted_frames,) in aligned(gold, predicted, same_count=True):
         forward.add(gold_frames, predicted_frames, match)
@@ -219,9 +213,9 @@ def end_to_end(
 def aligned(
     gold: Iterable[Scorable], *systems: Iterable[Scorable], same_count: bool = False
 ) -> Iterator[tuple[Frames, list[Frames]]]:
-    """Each gold sentence with that of every system; raises DataError where they do not fit together.
+    """Yield each gold sentence with that of every system; raise DataError where they do not match.
 
-    What systems have after gold's end is ignored, as the official scorer does, unless `same_count`.
+    Sentences after the end of gold are ignored, as in the official scorer, unless `same_count`.
     """
     streams = [map(_as_frames, system) for system in systems]
     found: list[Frames] = []
@@ -236,13 +230,13 @@ def aligned(
     for surplus in (next(stream, None) for stream in streams if same_count):
         if surplus is not None:
             raise DataError(
-                f"gold ends after {counted(number, 'sentence')}, but predicted goes on{_at(surplus)}; "
-                "scoring both ways needs the same sentences on both sides"
+                f"gold ends after {counted(number, 'sentence')}, but predicted continues{_at(surplus)}; "
+                "end-to-end scores need the same sentences on both sides"
             )
 
 
 def propositions(gold: Frames, predicted: Frames, match: Match) -> Iterator[tuple[int, list[Arg], list[Arg]]]:
-    """Each gold predicate with gold's arguments and predicted's, of which an unmatched predicate has none."""
+    """Yield each gold predicate with its gold and predicted arguments; unmatched predicates have none."""
     for pred, (args, lemma) in gold.by_pred.items():
         found = predicted.by_pred.get(pred)
         if found is None or (match == "lemma" and found.lemma != lemma):
@@ -256,7 +250,7 @@ def pair(gold: Sequence[Arg], predicted: Sequence[Arg], *, same_role: bool = Tru
 
     Gold is looked up by (start, end): of two gold arguments that share both only the last exists. Each is
     matched once; a predicted one that finds no partner is excess, even if another has the same extent.
-    Pieces are compared as sets, but a predicted argument in which one stands twice matches nothing.
+    Pieces are compared as sets, but a predicted argument in which one appears twice matches nothing.
     """
     open_gold = {(arg.start, arg.end): arg for arg in gold}
     matched, excess = [], []
@@ -277,17 +271,17 @@ def _same_shape(gold: Arg, predicted: Arg) -> bool:
 
 
 def percent(part: int, whole: int) -> float:
-    """100 * part / whole, and 0 of nothing."""
+    """Return 100 * part / whole, or 0 if whole is 0."""
     return 100 * part / whole if whole else 0.0
 
 
 def harmonic_mean(precision: float, recall: float) -> float:
-    """F1, computed as the official scorer does, so that ties round as there."""
+    """Return F1, computed as in the official scorer, so that ties round the same way."""
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 class _Tally:
-    """Counts in the making: plain counters by role, which are cheap to add to."""
+    """Mutable counters per role, which are cheap to add to."""
 
     def __init__(self) -> None:
         self.sentences = self.propositions = self.perfect = 0
@@ -300,11 +294,11 @@ class _Tally:
         self.sentences += 1
         for _, gold_args, predicted_args in propositions(gold, predicted, match):
             self.propositions += 1
-            labelled = pair(gold_args, predicted_args)
-            self.perfect += all(arg.role == VERB for arg in (*labelled.excess, *labelled.missed))
-            self.correct.update(arg.role for arg, _ in labelled.matched)
-            self.excess.update(arg.role for arg in labelled.excess)
-            self.missed.update(arg.role for arg in labelled.missed)
+            labeled = pair(gold_args, predicted_args)
+            self.perfect += all(arg.role == VERB for arg in (*labeled.excess, *labeled.missed))
+            self.correct.update(arg.role for arg, _ in labeled.matched)
+            self.excess.update(arg.role for arg in labeled.excess)
+            self.missed.update(arg.role for arg in labeled.missed)
             boundaries = pair(gold_args, predicted_args, same_role=False)
             self.confusion.update((arg.role, other.role) for arg, other in boundaries.matched)
             self.confusion.update((NONE, arg.role) for arg in boundaries.excess)
@@ -317,11 +311,11 @@ class _Tally:
 
 
 def _counterpart(gold: Frames, found: Frames | None, number: int, last: Frames) -> Frames:
-    """What a system has for gold's sentence, if it fits; `last` is the system's sentence before it."""
+    """Return a system's sentence if it matches gold's; `last` is the system's previous sentence."""
     if found is None:
         raise DataError(
             f"predicted ends after {counted(number - 1, 'sentence')}{_at(last)}, "
-            f"but gold goes on{_at(gold)}; predict every sentence of gold"
+            f"but gold continues{_at(gold)}; predict every sentence of gold"
         )
     if found.size != gold.size:
         raise DataError(

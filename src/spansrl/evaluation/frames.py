@@ -1,8 +1,7 @@
 """What is scored: the arguments of each predicate of a sentence, with the pieces of split arguments joined.
 
-Files and `Sentence`s differ in how they hold a proposition; here they become the same thing, a `Frame`, built
-by the rules of the CoNLL-2005 scorer: `C-X` continues the most recent X, and without one it is an X itself;
-of phrases with equal spans only the innermost exists.
+Columns and `Sentence`s are converted to a `Frame` by the rules of the CoNLL-2005 scorer: `C-X` continues the
+most recent X, or is an X if there is none; of phrases with equal spans only the innermost exists.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ _CONTINUATION = "C-"
 class Arg(NamedTuple):
     """An argument as the scorer sees it.
 
-    `spans` are its pieces and `end` is the last one's. `shape` is what has to agree beside role, start and
-    end: empty for one plain piece, else the pieces. The official scorer takes phrases nested directly inside
-    an argument for pieces of it, in place of the argument's own first piece, and so does `shape`; a piece
-    that is both nested and a continuation stands there twice.
+    `spans` are its pieces and `end` is the last one's. `shape` must agree in addition to role, start and end:
+    empty for one plain piece, otherwise the pieces. Like the official scorer, `shape` takes phrases nested
+    directly inside an argument for pieces of it, instead of the argument's own first piece; a piece that is
+    both nested and a continuation is in it twice.
     """
 
     role: str
@@ -42,7 +41,7 @@ class Frame(NamedTuple):
 
 
 class Frames(NamedTuple):
-    """One sentence as it is scored: its length, its frames by predicate index, and for messages its place."""
+    """One sentence as it is scored: its length, its frames by predicate index, its location for messages."""
 
     size: int
     by_pred: Mapping[int, Frame]
@@ -51,7 +50,7 @@ class Frames(NamedTuple):
 
 @dataclass(slots=True)
 class _Node:
-    """A phrase on its way to an argument: its end moves as pieces are added, for those that hold it too."""
+    """A phrase that becomes an argument: its end moves as pieces are added."""
 
     role: str
     start: int
@@ -72,7 +71,7 @@ class _Node:
 
 
 def join_pieces(phrases: Sequence[Phrase]) -> list[Arg]:
-    """The arguments that phrases in column order make up, each where its first piece stands."""
+    """Return the arguments that phrases in column order form, ordered by their first pieces."""
     heads: list[_Node] = []
     latest: dict[str, _Node] = {}
     for node in _visible_nodes(phrases):
@@ -87,7 +86,7 @@ def join_pieces(phrases: Sequence[Phrase]) -> list[Arg]:
 
 
 def frames_of(sent: Sentence) -> Frames:
-    """The frames of a sentence; raises DataError if two propositions share a predicate."""
+    """Return the frames of a sentence; raise DataError if two propositions share a predicate."""
     where = "" if sent.id is None else sent.id
     by_pred: dict[int, Frame] = {}
     for prop in sent.props:
@@ -99,7 +98,7 @@ def frames_of(sent: Sentence) -> Frames:
 
 
 def _visible_nodes(phrases: Sequence[Phrase]) -> list[_Node]:
-    """The phrases with those directly inside them as their pieces; of equal spans only the innermost."""
+    """Return the phrases with those directly inside them as pieces; of equal spans only the innermost."""
     visible: dict[tuple[int, int], _Node] = {}
     around: list[_Node] = []
     for role, start, end in phrases:

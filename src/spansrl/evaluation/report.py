@@ -1,4 +1,4 @@
-"""Scores as text: exactly what srl-eval.pl prints with -noW and with -noW -C, and the rest in its style."""
+"""Scores as text: what srl-eval.pl prints with -noW and with -noW -C, and other reports in its style."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COUNTS_HEAD = f"{'corr.':>6}  {'excess':>6}  {'missed':>6}   {_PERCENT_HEAD}"
 
 
 def official_report(score: Score, confusion: bool = False) -> str:
-    """What the official scorer prints; with `confusion` also what its option -C adds."""
+    """Return what the official scorer prints, with `confusion` also what its option -C adds."""
     lines = [
         f"Number of Sentences    :      {score.sentences:6d}",
         f"Number of Propositions :      {score.propositions:6d}",
@@ -31,12 +31,12 @@ def official_report(score: Score, confusion: bool = False) -> str:
         _RULE,
     ]
     if confusion:
-        lines += _unlabelled_lines(score) + _matrix_lines(score)
+        lines += _unlabeled_lines(score) + _matrix_lines(score)
     return _text(lines)
 
 
 def end_to_end_report(result: EndToEnd, confusion: bool = False) -> str:
-    """Both directions as the official scorer prints them, then precision, recall and F1 of the two."""
+    """Return both directions as the official scorer prints them, then their precision, recall and F1."""
     return _text(
         [
             "==== Gold against predicted: its recall is the recall",
@@ -51,7 +51,7 @@ def end_to_end_report(result: EndToEnd, confusion: bool = False) -> str:
 
 
 def breakdown_report(by: str, bins: Mapping[str, Counts]) -> str:
-    """One row a bin, then the sum of all but V."""
+    """Return one row per bin, then the sum of all but V."""
     overall = sum((counts for name, counts in bins.items() if name != VERB), Counts())
     return _text(
         [
@@ -66,7 +66,7 @@ def breakdown_report(by: str, bins: Mapping[str, Counts]) -> str:
 
 
 def comparison_report(comparison: Comparison, name_a: str = "A", name_b: str = "B") -> str:
-    """The two F1, their difference with its interval, and both p-values."""
+    """Return both F1, their difference with its interval, and both p-values."""
     c = comparison
     return _text(
         [
@@ -74,7 +74,7 @@ def comparison_report(comparison: Comparison, name_a: str = "A", name_b: str = "
             f"F1 of B                   : {c.f1_b:6.2f}  {name_b}",
             f"A - B                     : {c.difference:+6.2f}  95 % interval {c.low:+.2f} to {c.high:+.2f}",
             f"Paired bootstrap          : p = {c.bootstrap_p:.4f}",
-            f"Approximate randomisation : p = {c.randomisation_p:.4f}",
+            f"Approximate randomization : p = {c.randomization_p:.4f}",
             f"Sentences: {c.sentences}, samples: {c.samples}, seed: {c.seed}",
         ]
     )
@@ -97,17 +97,17 @@ def _percentages(result: Counts | EndToEnd) -> str:
     return f"{result.precision:6.2f}  {result.recall:6.2f}  {result.f1:6.2f}"
 
 
-def _unlabelled_lines(score: Score) -> list[str]:
+def _unlabeled_lines(score: Score) -> list[str]:
     return [
         _WIDE_RULE,
         _row("", f"{_COUNTS_HEAD}  {'lAcc':>6}"),
-        f"{_counts_row('Unlabeled', score.unlabelled)}  {score.label_accuracy:6.2f}",
+        f"{_counts_row('Unlabeled', score.unlabeled)}  {score.label_accuracy:6.2f}",
         _WIDE_RULE,
     ]
 
 
 def _matrix_lines(score: Score) -> list[str]:
-    """One row a gold role, one column a predicted role; number -1 is "no argument there"."""
+    """Return one row per gold role and one column per predicted role; number -1 is "no argument"."""
     seen = {role for pair in score.confusion for role in pair}
     roles = [NONE, *sorted(seen - {NONE})]
     numbers = range(-1, len(roles) - 1)

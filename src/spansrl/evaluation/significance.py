@@ -1,9 +1,9 @@
 """Is system A better than system B? Paired tests over sentences on the difference in overall F1.
 
-Two tests are made, both from the counts of each sentence alone. The *paired bootstrap* draws sentences with
-replacement: how far does the difference move from one sample of the corpus to another? *Approximate
-randomisation* swaps the two systems' answers on random sentences: how large a difference do equal systems
-show? Both p-values are two-sided, with one added above and below the line, so that none is 0.
+Both tests use only the counts of each sentence. The *paired bootstrap* draws sentences with replacement and
+measures how much the difference varies between samples. *Approximate randomization* swaps the two systems'
+answers on random sentences and measures how large a difference equal systems show. Both p-values are
+two-sided, with one added to numerator and denominator, so that none is 0.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from spansrl.tags import VERB
 Array = npt.NDArray[np.float64]
 
 _CHUNK_CELLS = 1 << 22  # samples x sentences held in memory at once
-_TIE = 1e-9  # differences closer than this are the same but for rounding
+_TIE = 1e-9  # differences smaller than this are due to rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,12 @@ class Comparison:
     low: float
     high: float
     bootstrap_p: float
-    randomisation_p: float
+    randomization_p: float
     sentences: int
     samples: int
     seed: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON."""
         return asdict(self)
 
 
@@ -80,19 +79,19 @@ def sentence_counts(
 def compare_counts(
     counts_a: npt.ArrayLike, counts_b: npt.ArrayLike, *, samples: int = 10_000, seed: int = 0
 ) -> Comparison:
-    """The same from the counts of each sentence, two arrays (sentences, 3) of correct, excess, missed."""
+    """Compare two systems by their counts, two arrays (sentences, 3) of correct, excess, missed."""
     a, b = np.asarray(counts_a, dtype=np.float64), np.asarray(counts_b, dtype=np.float64)
     if a.ndim != 2 or a.shape[1] != 3 or a.shape != b.shape:
         raise DataError(f"expected two arrays (sentences, 3) of one shape, found {a.shape} and {b.shape}")
     if not len(a):
-        raise DataError("there are no sentences to compare two systems on")
+        raise DataError("no sentences to compare the systems on")
     if samples < 1:
         raise DataError(f"the number of samples must be 1 or more, found {samples}")
     rng = np.random.default_rng(seed)
     f1_a, f1_b = float(_f1(a.sum(0))), float(_f1(b.sum(0)))
     difference = f1_a - f1_b
     drawn = _bootstrap(a, b, samples, rng)
-    swapped = _randomise(a, b, samples, rng)
+    swapped = _randomize(a, b, samples, rng)
     low, high = np.percentile(drawn, [2.5, 97.5])
     return Comparison(
         f1_a=f1_a,
@@ -101,7 +100,7 @@ def compare_counts(
         low=float(low),
         high=float(high),
         bootstrap_p=_share_at_least(np.abs(drawn - difference), abs(difference)),
-        randomisation_p=_share_at_least(np.abs(swapped), abs(difference)),
+        randomization_p=_share_at_least(np.abs(swapped), abs(difference)),
         sentences=len(a),
         samples=samples,
         seed=seed,
@@ -109,7 +108,7 @@ def compare_counts(
 
 
 def _bootstrap(a: Array, b: Array, samples: int, rng: np.random.Generator) -> Array:
-    """The difference in F1 on each of many samples of the sentences, drawn with replacement."""
+    """Return the difference in F1 on many samples of the sentences, drawn with replacement."""
     size = len(a)
 
     def difference(n: int) -> Array:
@@ -120,8 +119,8 @@ def _bootstrap(a: Array, b: Array, samples: int, rng: np.random.Generator) -> Ar
     return _in_chunks(difference, samples, size)
 
 
-def _randomise(a: Array, b: Array, samples: int, rng: np.random.Generator) -> Array:
-    """The difference in F1 when the two systems' answers change places on a random half of the sentences."""
+def _randomize(a: Array, b: Array, samples: int, rng: np.random.Generator) -> Array:
+    """Return the difference in F1 when the systems' answers are swapped on random halves of the sentences."""
     size, total_a, total_b = len(a), a.sum(0), b.sum(0)
 
     def difference(n: int) -> Array:
@@ -141,7 +140,7 @@ def _chunks(total: int, most: int) -> Iterator[int]:
 
 
 def _f1(counts: Array) -> Array:
-    """F1 in percent of (..., 3) counts; 0 where there is nothing to count."""
+    """Return F1 in percent of (..., 3) counts; 0 where the counts are 0."""
     correct = counts[..., 0]
     whole = 2 * correct + counts[..., 1] + counts[..., 2]
     return np.asarray(200 * correct / np.where(whole > 0, whole, 1))

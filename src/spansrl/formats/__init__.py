@@ -1,4 +1,4 @@
-"""Sentences from files and back: JSON lines and the CoNLL shapes. See docs/formats.md.
+"""Read and write sentences: JSON Lines and the CoNLL formats. See docs/formats.md.
 
 >>> from spansrl.formats import read_sentences, write_sentences
 >>> losses = write_sentences("dev.props", read_sentences("dev.jsonl.gz"))     # doctest: +SKIP
@@ -41,9 +41,9 @@ WRITABLE = tuple(name for name in READABLE if name != "skel")
 def read_sentences(
     path: str | Path, format: str | None = None, *, progress: Progress = no_progress
 ) -> Iterator[Sentence]:
-    """The sentences of a file, one by one; without `format` it is guessed from the name, then the content.
+    """Yield the sentences of a file; without `format` it is guessed from the name, then from the content.
 
-    ``-`` is standard input; .gz and .xz are decompressed. Raises FormatError with file and line.
+    ``-`` is standard input; compressed files are decompressed. Raises FormatError with file and line.
     """
     check_readable(format)
     return _read(path, format, progress)
@@ -52,7 +52,7 @@ def read_sentences(
 def open_lines(
     path: str | Path, format: str | None = None, *, progress: Progress = no_progress
 ) -> tuple[str | None, Iterator[Line]]:
-    """The lines of a file and their format (`conll05` resolved to its form); None for an empty file."""
+    """Return the format of a file (`conll05` resolved to its form; None for an empty file) and its lines."""
     check_readable(format)
     rest = read_lines(path, progress=progress)
     head = _first_sentence(rest)
@@ -60,29 +60,27 @@ def open_lines(
         return None, iter(())
     format = format or format_of_name(path) or format_of_content(head) or format_of_name(path, loosely=True)
     if format is None:
-        message = f"this looks like none of the formats; name the right one: {', '.join(READABLE)}"
+        message = f"unknown format; name it with --from: {', '.join(READABLE)}"
         raise FormatError(message, path=shown_path(path), line=head[0].number)
     return conll05_form(head) if format == "conll05" else format, chain(head, rest)
 
 
 def check_readable(format: str | None) -> None:
-    """Raise unless the format is one that can be read, or None."""
     if format is not None and format not in READABLE:
-        raise DataError(f"there is no format '{format}'; choose one of {', '.join(READABLE)}")
+        raise DataError(f"unknown format '{format}'. Choose from: {', '.join(READABLE)}")
 
 
 def write_sentences(
     path: str | Path, sentences: Iterable[Sentence], format: str | None = None, *, stream: bool = False
 ) -> Losses:
-    """Write a file, whole or not at all, and return what the format could not hold.
+    """Write a file atomically, and return what the format could not hold.
 
-    Without `format` the name decides; ``-`` is standard output, in JSON lines unless told otherwise, and gets
-    each sentence at once with `stream`.
+    Without `format` the name decides. ``-`` is standard output, by default in JSON Lines; with `stream` it
+    gets each sentence immediately.
     """
     format = format or _format_to_write(path)
     if format not in WRITABLE:
-        reason = "can only be read" if format in READABLE else "does not exist"
-        raise DataError(f"the format '{format}' {reason}; to write, choose one of {', '.join(WRITABLE)}")
+        raise DataError(f"the format '{format}' cannot be written. Choose from: {', '.join(WRITABLE)}")
     losses = Losses(format)
     with open_output(path, stream=stream) as output:
         for line in _lines(sentences, format, losses, str(path)):
@@ -100,7 +98,7 @@ def _read(path: str | Path, format: str | None, progress: Progress) -> Iterator[
 
 
 def _first_sentence(lines: Iterator[Line]) -> list[Line]:
-    """The lines up to the end of the first sentence, without blank ones before it."""
+    """Return the lines of the first sentence."""
     head: list[Line] = []
     for line in lines:
         blank = not line.text.strip()
@@ -118,7 +116,7 @@ def _format_to_write(path: str | Path) -> str:
         return "jsonl"
     format = format_of_name(path, loosely=True)
     if format is None:
-        message = f"the name does not say which format to write; name one: {', '.join(WRITABLE)}"
+        message = f"the name has no known extension; name the format with --to: {', '.join(WRITABLE)}"
         raise FormatError(message, path=shown_path(path))
     return format
 
@@ -134,6 +132,6 @@ def _lines(sentences: Iterable[Sentence], format: str, losses: Losses, path: str
 
 
 def _conll05_layout(first: list[Sentence]) -> Layout:
-    """The form that the sentences were in when they were read; else the train form, which holds most."""
+    """Return the form that the sentences were read from; by default the train form, which holds most."""
     form = first[0].extra.get(FORM_KEY) if first else None
     return CONLL05_FORMS.get(str(form), LAYOUTS["conll05-train"])

@@ -1,4 +1,4 @@
-"""One reader for every CoNLL shape; `layouts.py` holds what differs between them.
+"""One reader for every CoNLL format; `layouts` holds what differs between them.
 
 Cells are separated by spaces or tabs, sentences by blank lines.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, NoReturn
 
-from spansrl.errors import FormatError, counted
+from spansrl.errors import FormatError, counted, shortened
 from spansrl.formats.files import Line
 from spansrl.formats.layouts import FORM_KEY, NOTHING, UNNAMED, Column, Kind, Layout
 from spansrl.structures import Proposition, Sentence, Span
@@ -38,7 +38,7 @@ class Block(NamedTuple):
 
 
 def split_blocks(lines: Iterable[Line], *, marker_lines: bool = False) -> Iterator[Block]:
-    """The sentences of a column file; `marker_lines` skips those that begin and end a document."""
+    """Yield the sentences of a column file; `marker_lines` skips the lines that begin and end a document."""
     block = Block([], [])
     for number, text in lines:
         cells = [] if marker_lines and text.startswith(_MARKER_LINES) else _CELLS.findall(text)
@@ -53,22 +53,27 @@ def split_blocks(lines: Iterable[Line], *, marker_lines: bool = False) -> Iterat
 
 
 def read_conll(lines: Iterable[Line], layout: Layout, path: str = "<input>") -> Iterator[Sentence]:
-    """The sentences of a file in this layout."""
+    """Yield the sentences of a file in this layout."""
     ids = Ids()
     for block in split_blocks(lines, marker_lines=layout.has_documents):
-        yield _BlockReader(block, layout, path).sentence(ids)
+        yield read_block(block, layout, path, ids)
+
+
+def read_block(block: Block, layout: Layout, path: str, ids: Ids) -> Sentence:
+    """Return one sentence from its cells."""
+    return _BlockReader(block, layout, path).sentence(ids)
 
 
 @dataclass(slots=True)
 class Ids:
-    """Ids for sentences that have none in the file: what the reader gives, and the writer need not keep."""
+    """The ids that the reader gives to sentences; the writer need not keep these."""
 
     number: int = 0
     within: int = 0
     document: tuple[str, ...] = ()
 
     def next(self, layout: Layout, constants: Sequence[str]) -> str:
-        """The id of the next sentence, from the cells that stay the same throughout it."""
+        """Return the id of the next sentence, given the cells that are the same in all its rows."""
         self.number += 1
         if not constants:
             return str(self.number)
@@ -81,7 +86,7 @@ class Ids:
 
 @dataclass(slots=True)
 class _BlockReader:
-    """One sentence on its way from cells to values."""
+    """Converts the cells of one sentence to values."""
 
     block: Block
     layout: Layout
@@ -121,14 +126,14 @@ class _BlockReader:
         )
 
     def _find_predicates(self) -> None:
-        """Fill `preds`, having checked that every row has the columns that they ask for."""
+        """Fill `preds`, and check that every row has the columns that they require."""
         layout = self.layout
-        for place, row in enumerate(self.block.rows):
+        for index, row in enumerate(self.block.rows):
             if len(row) < len(layout.columns):
                 found, wanted = counted(len(row), "column"), len(layout.columns)
-                self._fail(f"{found}, but {layout.name} has at least {wanted}: {layout}", place)
-            if row[layout.predicate_place] != NOTHING:
-                self.preds.append(place)
+                self._fail(f"{found}, but {layout.name} has at least {wanted}: {layout}", index)
+            if row[layout.predicate_index] != NOTHING:
+                self.preds.append(index)
         self._check_widths()
         self._check_column_counts()
 
@@ -139,25 +144,25 @@ class _BlockReader:
             return
         wanted = len(self.layout.columns) + len(self.preds)
         usual = wanted if wanted in widths else widths.most_common(1)[0][0]
-        place = next(place for place, row in enumerate(rows) if len(row) != usual)
-        found = counted(len(rows[place]), "column")
-        self._fail(f"{found} where the sentence's other lines have {usual}; give all the same", place)
+        index = next(index for index, row in enumerate(rows) if len(row) != usual)
+        found = counted(len(rows[index]), "column")
+        self._fail(f"{found} where the sentence's other lines have {usual}", index)
 
     def _check_column_counts(self) -> None:
         layout, wanted = self.layout, len(self.preds)
         given = len(self.block.rows[0]) - len(layout.columns)
         if given == wanted:
             return
-        predicates = f"{counted(wanted, 'row')} with a {layout.before[layout.predicate_place].name}"
+        predicates = f"{counted(wanted, 'row')} with a {layout.before[layout.predicate_index].name}"
         columns = counted(given, "column")
         if given > wanted:
             self._fail(f"{columns} of arguments for {predicates}; is this {layout.name} ({layout})?", 0)
-        place = self.preds[given]
-        found = f"the predicate '{self._predicate_name(place)}' has no column of arguments"
-        self._fail(f"{found}: {columns} for {predicates}; add it, or write '-' for the predicate", place)
+        index = self.preds[given]
+        found = f"the predicate '{self._predicate_name(index)}' has no column of arguments"
+        self._fail(f"{found}: {columns} for {predicates}; add it, or write '-' for the predicate", index)
 
-    def _predicate_name(self, place: int) -> str:
-        return self.block.rows[place][self.layout.predicate_place]
+    def _predicate_name(self, index: int) -> str:
+        return shortened(self.block.rows[index][self.layout.predicate_index])
 
     def _propositions(
         self, by_kind: dict[Kind, tuple[str, ...]], columns: Sequence[tuple[str, ...]]
@@ -188,48 +193,51 @@ class _BlockReader:
         return _with_brackets(prop, phrases, len(cells))
 
     def _check_order(self, pred: int, v: tuple[Span, ...]) -> None:
-        """A verb that stands on another predicate's row is the sign of columns in the wrong order."""
+        """Reject columns in the wrong order: a V in another predicate's row."""
         if not v or any(start <= pred < end for start, end in v):
             return
         if any(start <= other < end for other in self.preds for start, end in v):
             found = f"the column of '{self._predicate_name(pred)}' has its V at another predicate"
-            self._fail(f"{found}; order the columns as the predicates", pred)
+            self._fail(f"{found}; the columns must be in the order of the predicates", pred)
 
     def _check_senses(self, senses: tuple[str, ...]) -> None:
         preds = set(self.preds)
-        for place, sense in enumerate(senses):
-            if sense != NOTHING and place not in preds:
-                self._fail(f"'{sense}' is the sense of no predicate: the LEMMA is '-'", place)
+        for index, sense in enumerate(senses):
+            if sense != NOTHING and index not in preds:
+                self._fail(
+                    f"sense '{shortened(sense)}' in a row without a predicate: the LEMMA is '-'", index
+                )
 
     def _value(self, cell: str, kind: Kind) -> str | None:
         return None if cell == (UNNAMED if kind is self.layout.predicate else NOTHING) else cell
 
     def _lemmas(self, cells: tuple[str, ...]) -> tuple[str, ...] | None:
         preds = set(self.preds)
-        named = any(cell != NOTHING and place not in preds for place, cell in enumerate(cells))
+        named = any(cell != NOTHING and index not in preds for index, cell in enumerate(cells))
         return cells if named else None
 
     def _constant(self, column: Column, cells: tuple[str, ...]) -> str:
-        for place, cell in enumerate(cells):
+        for index, cell in enumerate(cells):
             if cell != cells[0]:
-                self._fail(f"{column.name} is '{cell}' but '{cells[0]}' where the sentence begins", place)
+                self._fail(
+                    f"{column.name} is '{shortened(cell)}', but '{shortened(cells[0])}' in the first row",
+                    index,
+                )
         return cells[0]
 
     def _check_index(self, cells: tuple[str, ...]) -> None:
-        for place, cell in enumerate(cells):
-            if cell != str(place):
-                self._fail(
-                    f"INDEX is '{cell}' where {place} was expected; count a sentence's tokens from 0", place
-                )
+        for index, cell in enumerate(cells):
+            if cell != str(index):
+                self._fail(f"expected INDEX {index}, found '{shortened(cell)}'", index)
 
-    def _fail(self, message: str, place: int) -> NoReturn:
-        raise FormatError(message, path=self.path, line=self.block.numbers[place]) from None
+    def _fail(self, message: str, index: int) -> NoReturn:
+        raise FormatError(message, path=self.path, line=self.block.numbers[index]) from None
 
 
 def _with_brackets(prop: Proposition, phrases: list[Phrase], size: int) -> Proposition:
-    """The proposition, with its column where that cannot be made again from `v` and `args`.
+    """Add the column to the proposition where it cannot be rebuilt from `v` and `args`.
 
-    That is so only where V or C-V shares its whole span with another phrase, and which of them is inside
+    That happens only where V or C-V shares its whole span with another phrase. Which of them is inside
     matters: the official scorer takes the inner one.
     """
     if len({phrase[1:] for phrase in phrases}) == len(phrases):
@@ -241,10 +249,10 @@ def _with_brackets(prop: Proposition, phrases: list[Phrase], size: int) -> Propo
 
 
 def says_anything(cells: Sequence[str], column: Column) -> bool:
-    """Whether cells come back: the reader does not keep a column that is empty from top to bottom."""
+    """Whether a column has any content; the reader does not keep empty columns."""
     return any(cell != column.empty for cell in cells)
 
 
 def unless_empty(cells: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """The cells, or None where no row has one."""
+    """Return the cells, or None if all are empty."""
     return None if cells is None or all(cell == NOTHING for cell in cells) else cells

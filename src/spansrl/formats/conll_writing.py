@@ -1,7 +1,7 @@
-"""One writer for every CoNLL shape; `layouts.py` holds what differs between them.
+"""One writer for every CoNLL format; `layouts` holds what differs between them.
 
 It writes the normal form: one tab between cells, one blank line after each sentence. A file in normal form
-comes back from JSON lines to the byte.
+survives the conversion to JSON Lines and back to the byte.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FORMS = [layout.form for layout in CONLL05_FORMS.values()]
 def conll_lines(
     sentences: Iterable[Sentence], layout: Layout, losses: Losses, path: str = "<output>"
 ) -> Iterator[str]:
-    """The sentences as lines of this layout, without line ends; `losses` counts what it cannot hold."""
+    """Yield the sentences as lines of this layout, without line ends; `losses` counts what it cannot hold."""
     ids = Ids()
     document: tuple[str, ...] | None = None
     for number, sent in enumerate(sentences, start=1):
@@ -45,7 +45,7 @@ def conll_lines(
         except DataError as error:
             message = f"sentence {number} cannot be written as {layout.name}: {error}"
             raise FormatError(message, path=path) from error
-        constants = tuple(rows[0][place] for place in layout.constant_places)
+        constants = tuple(rows[0][index] for index in layout.constant_indices)
         if ids.next(layout, constants) != sent.id and sent.id is not None:
             losses.fields["id"] += 1
         if layout.has_documents and constants != document:
@@ -60,7 +60,7 @@ def conll_lines(
 
 @dataclass(slots=True)
 class _SentenceWriter:
-    """One sentence on its way from values to cells."""
+    """Converts the values of one sentence to cells."""
 
     sent: Sentence
     layout: Layout
@@ -68,7 +68,7 @@ class _SentenceWriter:
     held: set[str] = field(default_factory=set)  # keys of Sentence.extra that found a column
 
     def rows(self) -> list[tuple[str, ...]]:
-        props = self._one_a_token()
+        props = self._one_per_token()
         before = [self._cells(column, props) for column in self.layout.before]
         after = [self._cells(column, props) for column in self.layout.after]
         arguments = [self._argument_column(prop) for prop in props]
@@ -77,8 +77,8 @@ class _SentenceWriter:
         self._count_losses(props)
         return list(zip(*before, *arguments, *after, strict=True))
 
-    def _one_a_token(self) -> list[Proposition]:
-        """The propositions in the order of their predicates; a row has place for one."""
+    def _one_per_token(self) -> list[Proposition]:
+        """Return the propositions in the order of their predicates, one per token."""
         found: dict[int, Proposition] = {}
         for prop in self.sent.props:
             if not 0 <= prop.pred < len(self.sent):
@@ -98,7 +98,7 @@ class _SentenceWriter:
             case Kind.POS:
                 return [column.empty] * size if sent.pos is None else [self._clean(tag) for tag in sent.pos]
             case Kind.INDEX:
-                return [str(place) for place in range(size)]
+                return [str(index) for index in range(size)]
             case Kind.CONSTANT:
                 return [self._constant(column)] * size
             case Kind.LEMMA:
@@ -131,7 +131,7 @@ class _SentenceWriter:
         return cells
 
     def _lemma(self, prop: Proposition) -> str | None:
-        """The predicate's lemma, or the next best: the token's, or the stem of the sense."""
+        """Return the predicate's lemma, or else the token's, or else the stem of the sense."""
         if prop.lemma is not None:
             return prop.lemma
         if self.sent.lemmas is not None and self.sent.lemmas[prop.pred] != NOTHING:
@@ -145,21 +145,21 @@ class _SentenceWriter:
         return cells
 
     def _join_senses(self, props: list[Proposition], before: list[list[str]]) -> None:
-        """Write 'keep.01' as '01' where the lemma 'keep' stands in the same row."""
-        lemma_place, sense_place = self.layout.find(Kind.LEMMA), self.layout.find(Kind.SENSE)
-        if self.layout.whole_sense or lemma_place is None or sense_place is None:
+        """Write 'keep.01' as '01' where the lemma 'keep' is in the same row."""
+        lemma_index, sense_index = self.layout.find(Kind.LEMMA), self.layout.find(Kind.SENSE)
+        if self.layout.whole_sense or lemma_index is None or sense_index is None:
             return
         no_lemma = UNNAMED if self.layout.predicate is Kind.LEMMA else NOTHING
         for prop in props:
-            lemma, sense = before[lemma_place][prop.pred], before[sense_place][prop.pred]
+            lemma, sense = before[lemma_index][prop.pred], before[sense_index][prop.pred]
             stem, _, number = sense.rpartition(".")
             if stem == lemma != UNNAMED and number not in ("", NOTHING, UNNAMED):
-                before[sense_place][prop.pred] = number
+                before[sense_index][prop.pred] = number
             elif prop.sense not in (None, NOTHING) and "." not in sense and lemma != no_lemma:
-                self.losses.items["senses without a lemma, which come back with that of the predicate"] += 1
+                self.losses.items["senses without a lemma, which get the predicate's when they are read"] += 1
 
     def _named(self, value: str | None, marks: bool) -> str:
-        """A cell for a predicate's lemma or sense; where it marks the predicate it must not be '-'."""
+        """Return a cell for a predicate's lemma or sense; where it marks the predicate it must not be '-'."""
         if value is None:
             return UNNAMED if marks else NOTHING
         if value == NOTHING:
@@ -170,7 +170,7 @@ class _SentenceWriter:
     def _argument_column(self, prop: Proposition) -> list[str]:
         if any(arg.role == VERB for arg in prop.args):
             found = f"predicate {prop.pred} has an argument with the role 'V'"
-            raise DataError(f"{found}; the verb belongs into 'v'")
+            raise DataError(f"{found}; the verb belongs in 'v'")
         keep, write = (
             (keep_apart, bio_from_phrases) if self.layout.bio else (keep_nested, column_from_phrases)
         )
@@ -215,7 +215,7 @@ def _probabilities(prop: Proposition) -> list[float | None]:
 
 
 def _keys(sent: Sentence, props: Iterable[Proposition]) -> set[str]:
-    """Every key that the wire format does not know itself, but for those that our readers add."""
+    """Return every key outside the wire format, except those that our readers add."""
     keys = {key for key, value in sent.extra.items() if key != FORM_KEY or value not in _FORMS}
     for prop in props:
         keys.update(key for key in prop.extra if key != BRACKETS_KEY)

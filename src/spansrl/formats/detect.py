@@ -1,4 +1,4 @@
-"""Which format is this? By the file's name where that is clear, else by the first sentence."""
+"""Detect the format of a file from its name, or from its first sentence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMES = (
     (re.compile(r"\.conll(20)?05$"), "conll05"),
     (re.compile(r"\.conll(20)?12$"), "conll12"),
 )
-# What a file called like this holds is for its content to say; a file to be written gets this format.
+# Names that are used for several formats: reading looks at the content, writing uses this format.
 _LOOSE_NAMES = ((re.compile(r"[._](gold|auto)_conll$"), "conll12"),)
 
 _BIO_CELL = re.compile(r"O|[BI]-.+")
@@ -30,14 +30,14 @@ _SKEL_COLUMNS = 8
 
 
 def format_of_name(path: str | Path, *, loosely: bool = False) -> str | None:
-    """The format that the name stands for; `loosely` also for names used for more than one."""
+    """Return the format that the name stands for; `loosely` also for names used for more than one."""
     name = plain_name(path)
     table = _NAMES + _LOOSE_NAMES if loosely else _NAMES
     return next((format for pattern, format in table if pattern.search(name)), None)
 
 
 def format_of_content(lines: Iterable[Line]) -> str | None:
-    """The format that the first sentence is in."""
+    """Return the format of the first sentence."""
     lines = list(lines)
     first = next((line.text for line in lines if line.text.strip()), "")
     if _JSON_OBJECT.match(first) or _is_other_json(first):
@@ -49,14 +49,14 @@ def format_of_content(lines: Iterable[Line]) -> str | None:
 
 
 def conll05_form(lines: Iterable[Line]) -> str:
-    """Which form of CoNLL-2005 the first sentence is in; the train form where that cannot be told."""
+    """Return the form of CoNLL-2005 of the first sentence; the train form where it is ambiguous."""
     block = next(split_blocks(lines), None)
     form = None if block is None else _BY_FIXED_COLUMNS.get(_fixed_columns(block))
     return form if form is not None and form != "bio" else "conll05-train"
 
 
 def _is_other_json(text: str) -> bool:
-    """Whether this is a JSON list or string: no sentence, but the reader of JSON lines can say that best."""
+    """Whether this is a JSON list or string, which the JSON Lines reader rejects with a good message."""
     if not text.lstrip().startswith(("[", '"')):
         return False
     try:
@@ -69,7 +69,7 @@ def _is_other_json(text: str) -> bool:
 def _format_of_block(block: Block) -> str | None:
     width = min(map(len, block.rows))
     fixed = _fixed_columns(block)
-    counts_tokens = width > 2 and all(row[2] == str(place) for place, row in enumerate(block.rows))
+    counts_tokens = width > 2 and all(row[2] == str(index) for index, row in enumerate(block.rows))
     if counts_tokens and width >= _SKEL_COLUMNS:
         return "skel" if fixed == _SKEL_COLUMNS else "conll12"
     if width > 3 and all(_BIO_CELL.fullmatch(cell) for row in block.rows for cell in row[3:]):
@@ -78,13 +78,13 @@ def _format_of_block(block: Block) -> str | None:
 
 
 def _fixed_columns(block: Block) -> int:
-    """The number of columns before those that hold brackets to the end of the row.
+    """Return the number of columns before those that hold brackets to the end of the row.
 
-    Most cells decide, so that one wrong cell is reported as what it is, in the format that the file is in.
+    The majority of the cells decides, so that one wrong cell is reported as such.
     """
     width = min(map(len, block.rows))
-    for place in reversed(range(width)):
-        brackets = sum(is_bracket_cell(row[place]) for row in block.rows)
+    for index in reversed(range(width)):
+        brackets = sum(is_bracket_cell(row[index]) for row in block.rows)
         if 2 * brackets <= len(block.rows):
-            return place + 1
+            return index + 1
     return 0

@@ -1,4 +1,4 @@
-"""JSON lines: one sentence a line, the format that holds everything; its schema lies beside this file."""
+"""JSON Lines: one sentence per line, the format that holds everything; its schema is next to this file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Any
 
 from spansrl.checks import Json
-from spansrl.errors import DataError, FormatError
+from spansrl.errors import DataError, FormatError, shortened
 from spansrl.formats.files import Line
 from spansrl.structures import Sentence
 
@@ -18,14 +18,14 @@ _encode_ascii = json.JSONEncoder(ensure_ascii=True, allow_nan=False).encode
 
 
 def read_jsonl(lines: Iterable[Line], path: str = "<input>") -> Iterator[Sentence]:
-    """The sentences of JSON lines; blank lines are skipped."""
+    """Yield the sentences of JSON Lines; blank lines are skipped."""
     for number, text in lines:
         if text and not text.isspace():
             yield _sentence(text, path, number)
 
 
 def jsonl_lines(sentences: Iterable[Sentence], path: str = "<output>") -> Iterator[str]:
-    """The sentences as lines of JSON, without line ends."""
+    """Yield the sentences as lines of JSON, without line ends."""
     for number, sent in enumerate(sentences, start=1):
         try:
             yield _line(sent)
@@ -35,7 +35,7 @@ def jsonl_lines(sentences: Iterable[Sentence], path: str = "<output>") -> Iterat
 
 
 def sentence_schema() -> Json:
-    """The JSON schema (2020-12) of one line."""
+    """Return the JSON schema (2020-12) of one line."""
     text = resources.files("spansrl.formats").joinpath("sentence.schema.json").read_text(encoding="utf-8")
     schema: Json = json.loads(text)
     return schema
@@ -45,14 +45,16 @@ def _sentence(text: str, path: str, number: int) -> Sentence:
     try:
         return Sentence.from_dict(_decode(text))
     except json.JSONDecodeError as error:
-        message = f"no valid JSON at character {error.pos + 1}: {error.msg}; every line is one JSON object"
+        message = (
+            f"invalid JSON at character {error.pos + 1}: {error.msg}; every line must be one JSON object"
+        )
         raise FormatError(message, path=path, line=number) from None
     except DataError as error:
         raise FormatError(str(error), path=path, line=number) from None
     except RecursionError:
         raise FormatError("JSON nested too deeply", path=path, line=number) from None
     except ValueError as error:  # an integer of thousands of digits
-        raise FormatError(f"no valid JSON: {error}", path=path, line=number) from None
+        raise FormatError(f"invalid JSON: {error}", path=path, line=number) from None
 
 
 def _line(sent: Sentence) -> str:
@@ -74,20 +76,20 @@ def _unique(pairs: list[tuple[str, Any]]) -> Json:
     found = dict(pairs)
     if len(found) != len(pairs):
         keys = [key for key, _ in pairs]
-        twice = next(key for place, key in enumerate(keys) if key in keys[:place])
-        raise DataError(f"the key '{twice}' stands twice in one object; keep one")
+        twice = next(key for index, key in enumerate(keys) if key in keys[:index])
+        raise DataError(f"duplicate key '{shortened(twice)}' in one object")
     return found
 
 
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise DataError(f"the number {text} is too large")
+        raise DataError(f"the number {shortened(text)} is too large")
     return value
 
 
 def _no_constant(text: str) -> float:
-    raise DataError(f"{text} is no JSON number")
+    raise DataError(f"{text} is not a JSON number")
 
 
 _decode = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_constant).decode

@@ -1,4 +1,4 @@
-"""The table of columns: every CoNLL shape is a row of `LAYOUTS`, read and written by `conll.py`."""
+"""The columns of every CoNLL format, as the table `LAYOUTS`, for the reader and the writer."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ from enum import Enum, auto
 from typing import Final
 
 NOTHING: Final = "-"  # in a column that names predicates: no predicate in this row
-UNNAMED: Final = "_"  # a predicate whose lemma or sense is not known; a word that is not there
-FORM_KEY: Final = (
-    "form"  # of Sentence.extra: which form of CoNLL-2005 a sentence was in, where not the train form
-)
+UNNAMED: Final = "_"  # a predicate whose lemma or sense is unknown; a missing word
+FORM_KEY: Final = "form"  # of Sentence.extra: the form of CoNLL-2005, except for the train form
 
 
 class Kind(Enum):
-    """What the cells of a column are to a sentence."""
+    """What a column holds."""
 
     TOKENS = auto()  # Sentence.tokens
     POS = auto()  # Sentence.pos
     LEMMA = auto()  # Proposition.lemma; Sentence.lemmas too where rows without a predicate have one
     SENSE = auto()  # Proposition.sense
     INDEX = auto()  # 0, 1, 2, …
-    CELLS = auto()  # a list in Sentence.extra, one string a token
+    CELLS = auto()  # a list in Sentence.extra, one string per token
     CONSTANT = auto()  # one string in Sentence.extra, the same in every row
 
 
@@ -31,10 +29,8 @@ class Column:
 
     name: str
     kind: Kind
-    empty: str = (
-        NOTHING  # what a cell holds where there is nothing to say; a column of these alone is not kept
-    )
-    key: str = ""  # where Sentence.extra keeps it; without one it only goes into the sentence's id
+    empty: str = NOTHING  # the content of an empty cell; a column of these alone is not kept
+    key: str = ""  # of Sentence.extra; without one the cell is only part of the sentence's id
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +47,6 @@ class Layout:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """All columns but the arguments'."""
         return self.before + self.after
 
     def __str__(self) -> str:
@@ -60,30 +55,26 @@ class Layout:
 
     @property
     def has_documents(self) -> bool:
-        """Whether lines say where a document begins and ends."""
         return PART in self.before
 
     @property
-    def predicate_place(self) -> int:
-        """Place of the column that marks predicates."""
-        return next(place for place, column in enumerate(self.before) if column.kind is self.predicate)
+    def predicate_index(self) -> int:
+        return next(index for index, column in enumerate(self.before) if column.kind is self.predicate)
 
     @property
-    def constant_places(self) -> list[int]:
-        """Places of the columns that are the same in every row."""
-        return [place for place, column in enumerate(self.before) if column.kind is Kind.CONSTANT]
+    def constant_indices(self) -> list[int]:
+        return [index for index, column in enumerate(self.before) if column.kind is Kind.CONSTANT]
 
     def find(self, kind: Kind) -> int | None:
-        """Place of the column of this kind, which must stand before the arguments."""
-        return next((place for place, column in enumerate(self.before) if column.kind is kind), None)
+        """Return the index of the column of this kind, which must be before the arguments."""
+        return next((index for index, column in enumerate(self.before) if column.kind is kind), None)
 
     def holds(self, kind: Kind) -> bool:
-        """Whether there is a column of this kind."""
         return any(column.kind is kind for column in self.columns)
 
 
 WORD = Column("WORD", Kind.TOKENS, UNNAMED)
-NO_WORD = Column("WORD", Kind.TOKENS, "[WORD]")  # skeletons come without the words
+NO_WORD = Column("WORD", Kind.TOKENS, "[WORD]")  # skeletons have no words
 POS = Column("POS", Kind.POS)
 LEMMA = Column("LEMMA", Kind.LEMMA)
 FRAME = Column("FRAME", Kind.SENSE)

@@ -1,4 +1,4 @@
-"""What a target format could not hold: counted while writing, said once."""
+"""What a target format could not hold, counted while writing and reported once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spansrl.errors import counted
 
 @dataclass(slots=True)
 class Losses:
-    """Counts of what was left behind or changed in writing; falsy if nothing was."""
+    """Counts of what was dropped or changed in writing; falsy if nothing was."""
 
     format: str
     fields: Counter[str] = field(default_factory=Counter)  # field of the wire format -> sentences that had it

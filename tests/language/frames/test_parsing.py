@@ -26,7 +26,7 @@ def test_a_file_with_broken_examples_is_reported_with_its_line_and_read_without_
     rolesets, error = read_frame_file(guard.replace(b"</rel>", b"</arg>"), "frames/guard.xml")
     assert [roleset.id for roleset in rolesets] == ["guard.01", "guard.02", "guard_off.03"]
     assert str(error) == (
-        "frames/guard.xml:22: not XML as it should be (mismatched tag); "
+        "frames/guard.xml:22: invalid XML (mismatched tag); "
         "all is well without its examples, which are not needed: 3 rolesets kept, nothing to do"
     )
 
@@ -63,10 +63,10 @@ def test_entities_are_refused_where_they_are_declared(doctype):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "a.xml:1: not XML as it should be (no element found)"),
+        (b"", "a.xml:1: invalid XML (no element found)"),
         (b"<html/>", "a.xml:1: the outermost element is 'html', expected 'frameset'"),
         (b"<frameset><roleset/></frameset>", "a.xml:1: a roleset has no id"),
-        (b"<frameset>\xff</frameset>", "a.xml:1: not XML as it should be (not well-formed (invalid token))"),
+        (b"<frameset>\xff</frameset>", "a.xml:1: invalid XML (not well-formed (invalid token))"),
         (b'<?xml version="1.0" encoding="klingon"?><frameset/>', "a.xml"),
         (b'<?xml version="1.0" encoding="shift_jis"?><frameset/>', "a.xml"),
     ],
