@@ -14,6 +14,7 @@ from functools import cache
 from importlib.resources import files
 
 from spansrl.language.tokenizer.gaps import Gap
+from spansrl.language.tokenizer.lexicon import ENDING_ABBREVIATIONS, INNER_ACRONYMS, SENTENCE_STARTERS
 from spansrl.language.tokenizer.words import Token
 
 _CATEGORY_OF_PATTERN = {
@@ -29,6 +30,7 @@ _CATEGORY_OF_PATTERN = {
     "year": "NUM",
     "amount": "NUM",
     "number": "NUM",
+    "version": "NUM",
     "decade": "NUM",
     "abbreviation": "ABBR",
     "acronym": "ACRO",
@@ -92,7 +94,19 @@ def _ends_before(paragraph: Paragraph, start: int, place: int, weights: Mapping[
         return paragraph.categories[place] not in _CLOSING
     if not is_candidate(paragraph, place):
         return False
+    if _starts_after_abbreviation(paragraph, place):
+        return True
     return sum(weights.get(feature, 0.0) for feature in features(paragraph, start, place)) > 0
+
+
+def _starts_after_abbreviation(paragraph: Paragraph, place: int) -> bool:
+    """Whether a word like "They" follows an abbreviation: "at 5 p.m. They"; too rare for the model to learn."""
+    left, category = paragraph.word(place - 1), paragraph.categories[place - 1]
+    if not left.endswith(".") or paragraph.word(place) not in SENTENCE_STARTERS:
+        return False
+    if category == "ABBR":
+        return left[:-1] in ENDING_ABBREVIATIONS
+    return category == "INIT" or (category == "ACRO" and left[:-1].lower() not in INNER_ACRONYMS)
 
 
 def is_candidate(paragraph: Paragraph, place: int) -> bool:

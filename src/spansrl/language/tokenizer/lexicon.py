@@ -1,4 +1,4 @@
-"""The tables of the tokeniser: everything it knows that is not a pattern.
+"""The word lists of the tokenizer.
 
 They follow what the training documents of the English Web Treebank do; entries that it does not attest follow
 the guidelines of the same family of treebanks (Penn Treebank, OntoNotes).
@@ -23,6 +23,19 @@ ABBREVIATIONS = _words("""
 
 # The same, but only where a number follows: "No. 5", "pp. 12", but "I said no."
 ABBREVIATIONS_BEFORE_NUMBERS = _words("No no Nos nos pp p Art art Ch ch Sect sect Rm")
+
+# Abbreviations and acronyms after which a sentence often ends, and those after which it does not.
+ENDING_ABBREVIATIONS = _words("""
+    etc al Inc Corp Co Ltd INC CORP LTD inc corp co Bros Jr Sr Esq Ave Blvd Rd Hwy St Jan Feb Mar Apr Jun
+    Jul Aug Sep Sept Oct Nov Dec Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun
+""")
+INNER_ACRONYMS = _words("p.s i.e e.g a.k.a c.f n.b")
+
+# Capitalized after an abbreviation, one of these begins a sentence.
+SENTENCE_STARTERS = _words("""
+    I You He She It We They My Your His Her Its Our Their This These Those There The Then When Where What
+    Who How Why If But So However Also Please Thanks
+""")
 
 # First halves that keep their hyphen; other hyphens between words are tokens of their own.
 HYPHEN_PREFIXES = _words("""

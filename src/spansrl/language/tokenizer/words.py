@@ -91,6 +91,7 @@ _PATTERNS = {
     "amount": rf"(?=[\d+.])\+?(?:{_NUMBER}|\.\d++)(?={_any_of(UNITS)}{_END})",
     "number": rf"(?=[\d+.])(?:(?<!\S)\+)?(?:{_NUMBER}|(?<!\w)\.\d++){_END}(?!{_QUOTE}[sS]{_END})",
     "decade": rf"\d++{_QUOTE}[sS]{_END}",
+    "version": rf"(?<![\w.])(?:[vV]|[A-Za-z]{{2,12}}+(?=\d))\d{{1,4}}+(?:\.\d{{1,5}}){{1,4}}{_END}(?!\.\d)",
     "acronym": rf"(?:[A-Za-z]\.){{2,12}}+(?![A-Za-z]{_END})|(?:[A-Za-z]\.){{1,12}}[A-Za-z]{_END}",
     "initial": r"(?<![\w-])[A-Z]\.(?!\.)(?=(?:\r\n|\s)?[A-Z(]|-)",
     "abbreviation": rf"(?=[A-Za-z']{{1,6}}+\.)(?:{_any_of(ABBREVIATIONS)}\.(?!\.\.)"
