@@ -23,6 +23,7 @@ from spansrl.inference.cutting import sentences_of
 from spansrl.inference.pipeline import ENCODER_BATCH, Pipeline, rule_out, run_to_end
 from spansrl.language.lemmas.derivation import likely_stem
 from spansrl.language.tokenizer import MAX_TOKENS
+from spansrl.language.words import can_be_predicate
 from spansrl.structures import PREDICATE_TYPES, Argument, Document, Proposition, Sentence, Span
 
 WORDS = [
@@ -221,11 +222,13 @@ def test_only_predicates_of_the_wanted_types_are_labelled(tokens):
 @given(TOKENS, st.floats(0, 1))
 def test_a_predicate_is_what_is_likelier_than_the_threshold(tokens, threshold):
     (loose,) = pipeline(calibration=Calibration(threshold=0.0)).label([Sentence(tokens)])
-    assert len(loose.props) == len(tokens)
+    assert [prop.pred for prop in loose.props] == [
+        k for k, token in enumerate(tokens) if can_be_predicate(token)
+    ]
     (found,) = pipeline(calibration=Calibration(threshold=threshold)).label([Sentence(tokens)])
     assert all(prop.prob >= threshold - 1e-4 for prop in found.props)
     left_out = {prop.pred for prop in loose.props} - {prop.pred for prop in found.props}
-    assert all(loose.props[pred].prob <= threshold + 1e-4 for pred in left_out)
+    assert all(prop.prob <= threshold + 1e-4 for prop in loose.props if prop.pred in left_out)
 
 
 def test_chances_are_calibrated_each_by_its_own_curve():
@@ -534,7 +537,7 @@ def test_labeling_in_steps_gives_the_same_labels(batch):
 def test_steps_yield_the_cost_that_is_left():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpansrlWarning)
-        costs = list(Pipeline(FakeModel()).steps([Sentence(tuple(map(str, range(600))))]))
+        costs = list(Pipeline(FakeModel()).steps([Sentence(tuple(f"word{k}" for k in range(600)))]))
     assert costs == sorted(costs, reverse=True)
     assert len(costs) > 10
 
@@ -588,3 +591,17 @@ def test_a_pipeline_without_a_limit_takes_long_sentences_whole():
     sent = long_sentence(700, 3)
     (found,) = pipeline(max_tokens=None).label([sent], predicates="given")
     check_legal(found)
+
+
+def test_only_words_become_predicates_unless_they_are_given():
+    sent = Sentence(("Write", "support@example.com", "#now", "12", "!"))
+    eager = pipeline(calibration=Calibration(threshold=0.0))
+    assert [prop.pred for prop in next(eager.label([sent])).props] == [0]
+    assert [prop.pred for prop in next(eager.label([sent], predicates=[1, 3])).props] == [1, 3]
+
+
+def test_a_text_in_another_language_is_labeled_with_one_warning_per_call():
+    german = "Der Hund beißt den Mann und die Katze."
+    with pytest.warns(SpansrlWarning, match="English.*'Der Hund") as caught:
+        assert len(list(SRL.pipe([german, "They called it off.", german]))) == 3
+    assert len(caught) == 1

@@ -88,16 +88,17 @@ def source_of(argument: str, format: str | None) -> Source:
 
 def text_sentences(blocks: Iterable[str]) -> Iterator[Sentence]:
     """The sentences of a text that comes in blocks; `char_start` counts from its beginning."""
-    from spansrl.inference.cutting import sentences_of
+    from spansrl.inference.cutting import LanguageCheck, sentences_of
 
+    checked = LanguageCheck()
     rest, start = "", 0
     for block in blocks:
         rest += block
         cut = _after_blank_line(rest) or (_between_sentences(rest) if len(rest) > _LONG else 0)
         if cut:
-            yield from sentences_of(rest[:cut], char_start=start)
+            yield from checked(sentences_of(rest[:cut], char_start=start))
             rest, start = rest[cut:], start + cut
-    yield from sentences_of(rest, char_start=start)
+    yield from checked(sentences_of(rest, char_start=start))
 
 
 def _after_blank_line(text: str) -> int:

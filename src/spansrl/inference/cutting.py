@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from spansrl.errors import DataError, SpansrlWarning
+from spansrl.language.english import looks_english
 from spansrl.language.tokenizer import MAX_TOKENS, iter_sentences
 from spansrl.structures import Proposition, Sentence, Span
+
+_SAMPLE = 400  # tokens of a text that show its language
 
 
 def sentences_of(text: str, *, char_start: int = 0) -> Iterator[Sentence]:
@@ -26,6 +29,28 @@ def sentences_of(text: str, *, char_start: int = 0) -> Iterator[Sentence]:
         )
     if cut:
         _warn_of_length(MAX_TOKENS)
+
+
+class LanguageCheck:
+    """Passes the sentences of texts through; warns once if a text does not look like English."""
+
+    def __init__(self) -> None:
+        self._has_warned = False
+
+    def __call__(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        tokens: list[str] = []
+        for sent in sentences:
+            if len(tokens) < _SAMPLE:
+                tokens += sent.tokens
+            yield sent
+        if not self._has_warned and not looks_english(tokens):
+            self._has_warned = True
+            start = " ".join(tokens)[:40]
+            warnings.warn(
+                f"this text does not look like English, the only language supported: {start!r}",
+                SpansrlWarning,
+                stacklevel=2,
+            )
 
 
 def pieces_of(sent: Sentence, max_tokens: int = MAX_TOKENS) -> list[Sentence]:

@@ -26,12 +26,13 @@ from spansrl.errors import ConfigError, DataError
 from spansrl.inference.batching import batches_by_length
 from spansrl.inference.calibration import Calibration
 from spansrl.inference.config import OutputConfig
-from spansrl.inference.cutting import joined, pieces_of, sentences_of
+from spansrl.inference.cutting import LanguageCheck, joined, pieces_of, sentences_of
 from spansrl.inference.model import NO_PREDICATE, Encoding, Model, PredicateScores, Prepared
 from spansrl.inference.predicates import GIVEN, Predicates, Wanted
 from spansrl.language.frames import FrameIndex
 from spansrl.language.senses import SenseInventory, multiword_spans
 from spansrl.language.tokenizer import MAX_TOKENS
+from spansrl.language.words import can_be_predicate
 from spansrl.structures import PREDICATE_TYPES, Argument, Document, Proposition, Sentence, Span
 
 Result = TypeVar("Result")
@@ -152,11 +153,12 @@ class Pipeline:
 
     def _documents(self, texts: Iterable[str], wanted: Wanted) -> Iterator[Document]:
         pending: deque[tuple[str, int]] = deque()  # texts with their number of sentences
+        checked = LanguageCheck()
 
         def stream() -> Iterator[Sentence]:
             for text in texts:
                 # A text without sentences takes its turn too, or any number of them could pile up.
-                sentences = list(sentences_of(text)) or [Sentence(())]
+                sentences = list(checked(sentences_of(text))) or [Sentence(())]
                 pending.append((text, len(sentences)))
                 yield from sentences
 
@@ -264,6 +266,7 @@ class Pipeline:
             [
                 _Found(pred, _best_type(classes[s, pred]), float(shown[s, pred]))
                 for pred in np.flatnonzero(row).tolist()
+                if can_be_predicate(encoding.sentences[s][pred])
             ]
             for s, row in enumerate(chosen)
         ]

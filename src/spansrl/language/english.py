@@ -7,8 +7,9 @@ from collections.abc import Iterable
 _FEWEST_WORDS = 5  # shorter texts are not judged
 _FOREIGN_SHARE = 0.2  # of the words; below, foreign words may be names: "Real Academia de la Lengua"
 
-_MANY_WORDS = 40  # among which some are frequent ones in any English text
+_MANY_WORDS = 40  # different ones, among which some are frequent in any English text
 _ENGLISH_SHARE = 0.05
+_LAST_LATIN = "\u024f"
 
 _ENGLISH = frozenset(
     """
@@ -20,8 +21,9 @@ _ENGLISH = frozenset(
 )
 # Frequent words of German, French, Spanish, Italian, Portuguese, Dutch, Swedish, Danish and Norwegian, Polish, Czech,
 # Finnish, Turkish, Indonesian and Latin that are not English words.
-_FOREIGN = frozenset(
-    """
+_FOREIGN = (
+    frozenset(
+        """
     der die das und ist nicht ich sie wir ein eine einen einem einer den dem des mit auf für von zu zum zur
     im es auch sich wie aber nach bei aus wenn noch wird haben sind dass oder durch über er hat ihr
     le la les de du et est un une que qui dans pas ne sur il elle nous vous ils avec ce cette au aux je mais
@@ -37,22 +39,25 @@ _FOREIGN = frozenset(
     yang dan itu dengan untuk tidak ini dari
     quod ad cum sed sunt non
     """.split()
-) - _ENGLISH
+    )
+    - _ENGLISH
+)
 
 
 def looks_english(tokens: Iterable[str]) -> bool:
     """Whether a text of these tokens may be English; short texts always may."""
     words = [token.lower() for token in tokens if any(map(str.isalpha, token))]
+    words = [word for word in words if len(word) > 1 or word > _LAST_LATIN]
     if len(words) < _FEWEST_WORDS:
         return True
     letters = [character for word in words for character in word if character.isalpha()]
-    if sum(character > "\u024f" for character in letters) > len(letters) / 2:  # beyond Latin
+    if sum(character > _LAST_LATIN for character in letters) > len(letters) / 2:
         return False
     english = sum(word in _ENGLISH for word in words)
     foreign = sum(word in _FOREIGN or _is_accented(word) for word in words)
     if foreign > 2 * english and foreign >= max(2.0, _FOREIGN_SHARE * len(words)):
         return False
-    return len(words) < _MANY_WORDS or english >= _ENGLISH_SHARE * len(words)
+    return len(set(words)) < _MANY_WORDS or english >= _ENGLISH_SHARE * len(words)
 
 
 def _is_accented(word: str) -> bool:
