@@ -154,7 +154,7 @@ def phone(page):
 def test_the_page_opens_with_a_labeled_example(page):
     wait_until(lambda: page.all("#sentences .sentence"))
     assert "museum" in page.one("#text").get_attribute("value")
-    assert page.one("#examples button[aria-pressed=true]").text == "A sale"
+    assert page.one("#examples button[aria-pressed=true]").text == "A purchase"
     assert "#" not in page.browser.current_url
     assert console_errors(page.browser) == []
 
@@ -185,7 +185,7 @@ def test_quick_typing_makes_one_request_and_late_answers_are_ignored(page, pipel
 def test_the_page_asks_no_other_host(page):
     page.label(TEXT, "2 sentences, 2 predicates.")
     page.browser.get(page.client.url + "/docs")
-    wait_until(lambda: page.all(".door"))
+    wait_until(lambda: page.all(".endpoint"))
     asked = [url for url in requested_urls(page.browser) if not url.startswith("about:")]
     assert asked
     assert all(url.startswith(page.client.url) for url in asked), asked
@@ -532,7 +532,7 @@ def test_every_control_and_mark_has_a_name(page, framed):
 def test_on_a_phone_nothing_is_wider_than_the_screen(phone, framed, scheme, path):
     phone.emulate(width=360, scheme=scheme)
     phone.browser.get(phone.client.url + "/" + path)
-    wait_until(lambda: phone.all(".sentence, .door"))
+    wait_until(lambda: phone.all(".sentence, .endpoint"))
     assert phone.script("return document.documentElement.scrollWidth") <= 360
     assert (phone.brightness() > 384) == (scheme == "light")
 
@@ -586,8 +586,8 @@ def test_roles_have_the_colors_of_the_other_pictures(page):
 
 def test_the_documentation_shows_every_endpoint_and_schema(client, browser):
     browser.get(client.url + "/docs")
-    wait_until(lambda: browser.find_elements("css selector", ".door"))
+    wait_until(lambda: browser.find_elements("css selector", ".endpoint"))
     api = client.get("/openapi.json").json
-    shown = [title.text for title in browser.find_elements("css selector", ".door h2 code")]
+    shown = [title.text for title in browser.find_elements("css selector", ".endpoint h2 code")]
     assert shown == [*api["paths"], *api["components"]["schemas"]]
     assert console_errors(browser) == []

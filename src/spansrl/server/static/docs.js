@@ -12,9 +12,9 @@ function element(kind, className, ...children) {
   return made;
 }
 
-function door(path, method, operation) {
+function endpoint(path, method, operation) {
   const title = element("h2", "", element("span", "method", method.toUpperCase()), element("code", "", path));
-  const card = element("section", "card door", title, element("p", "", operation.summary));
+  const card = element("section", "card endpoint", title, element("p", "", operation.summary));
   for (const parameter of operation.parameters ?? []) {
     card.append(element("p", "", element("code", "", `?${parameter.name}=`), " ", parameter.description));
   }
@@ -23,7 +23,7 @@ function door(path, method, operation) {
   const rows = Object.entries(operation.responses).map(([status, { description, content }]) =>
     row(element("code", "", status), description, content),
   );
-  if (operation.requestBody) rows.unshift(row("takes", "", operation.requestBody.content));
+  if (operation.requestBody) rows.unshift(row("body", "", operation.requestBody.content));
   card.append(element("table", "", element("tbody", "", ...rows)));
   return card;
 }
@@ -49,7 +49,7 @@ function folded(title, text) {
 }
 
 function component(name, schema) {
-  const card = element("section", "card door", element("h2", "", element("code", "", name)));
+  const card = element("section", "card endpoint", element("h2", "", element("code", "", name)));
   card.id = name;
   if (schema.description) card.append(element("p", "", schema.description));
   const box = folded("Schema", JSON.stringify(schema, null, 2));
@@ -61,15 +61,15 @@ function component(name, schema) {
 async function show() {
   const response = await fetch("/openapi.json");
   const api = await response.json();
-  const doors = Object.entries(api.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => door(path, method, operation)),
+  const endpoints = Object.entries(api.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => endpoint(path, method, operation)),
   );
   const schemas = Object.entries(api.components.schemas).map(([name, schema]) => component(name, schema));
   const introduction = element("p", "", `${api.info.description} Version ${api.info.version}.`);
-  document.getElementById("doors").replaceChildren(introduction, ...doors, element("h2", "", "Schemas"), ...schemas);
+  document.getElementById("endpoints").replaceChildren(introduction, ...endpoints, element("h2", "", "Schemas"), ...schemas);
   document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }
 
 show().catch((error) => {
-  document.getElementById("doors").replaceChildren(element("p", "error", `The document cannot be shown: ${error.message}`));
+  document.getElementById("endpoints").replaceChildren(element("p", "error", `The API description cannot be shown: ${error.message}`));
 });

@@ -1,10 +1,10 @@
-// Texts to begin with: short names for the buttons, and sentences that show different kinds of roles.
+// Texts to begin with: short names for the buttons, and sentences that show different kinds of predicates and roles.
 
 export const EXAMPLES = [
-  { name: "A sale", text: "A museum in Oslo bought the painting from Ann for nine million euros." },
-  { name: "News", text: "The storm destroyed dozens of homes on Monday. Officials said that volunteers had already given food and blankets to most of the families." },
-  { name: "A promise", text: "Maria promised her brother that she would repair his bicycle before the race, but she forgot." },
-  { name: "Nouns", text: "The company's decision to close the library surprised everyone. Her refusal of the offer was polite." },
-  { name: "Who, which", text: "The bridge, which engineers had inspected twice, collapsed quietly during the night." },
+  { name: "A purchase", text: "A museum in Oslo bought the ship from Ann for nine million euros." },
+  { name: "A cause", text: "The bridge collapsed quietly during the night because nobody had repaired it." },
+  { name: "A request", text: "I asked the waiter to bring us the bill, but he never came back." },
+  { name: "Nouns", text: "The company's decision to close the library surprised everyone. The rapid destruction of the city by the Romans shocked historians." },
+  { name: "News", text: "The minister denied that the government had known about the leak. Scientists at the university discovered a new species of frog in Peru last week." },
   { name: "E-mail", text: "Hi Tom, could you send me the report by Friday? I will show it to the board next week." },
 ];

@@ -44,13 +44,13 @@ function rowsOf(sentence, line) {
   return [...rows.filter(hasArguments), bare].filter((row) => row.length);
 }
 
-// What the predicate has on the line; where the predicate itself is on another line, labels say whose they are.
+// What the predicate has on the line; where the predicate itself is on another line, the first label says whose row it is.
 function rowOf(sentence, prop, line) {
   const marks = marksOf(sentence, sentence.props[prop]);
   const row = marks.map((mark) => ({ mark, prop, ...extent(line, mark) })).filter((one) => one.x2 > one.x1);
   const isName = (mark) => mark.group === "predicate" && mark.name;
   const of = row.some(({ mark }) => isName(mark)) ? "" : `of ${marks.find(isName)?.name ?? ""}`;
-  return row.map((one) => ({ ...one, of: one.mark.name && of }));
+  return row.map((one, k) => ({ ...one, of: k ? "" : of }));
 }
 
 function addRow(picture, row) {
@@ -60,17 +60,18 @@ function addRow(picture, row) {
   for (const { label } of row) label.y = y + BAR / 2 + (label.lane + 1) * LANE - 3;
   for (const prop of new Set(row.map((one) => one.prop))) {
     const own = row.filter((one) => one.prop === prop);
-    picture.threads.push({ prop, y, x1: own[0].x1, x2: Math.max(...own.map((one) => one.x2)) });
+    for (let k = 1; k < own.length; k += 1) picture.threads.push({ prop, y, x1: own[k - 1].x2, x2: own[k].x1 });
   }
   picture.marks.push(...row);
   picture.height += BAR + (Math.max(...row.map((one) => one.label.lane)) + 1) * LANE + ROW_GAP;
 }
 
-// Where labels collide, those that are in the way lose their codes (ARG1); if that does not help, they move down.
+// Where labels collide, those in the way lose their codes (ARG1); if that does not help, they move down.
 function setLabels(row, width) {
   for (const one of row) one.label = labelOf(one, width, true);
   setLanes(row);
-  for (const one of row.filter(({ label }) => label.collides)) one.label = labelOf(one, width, false);
+  if (!row.some(({ label }) => label.collides)) return;
+  for (const one of row.filter(({ label, x1 }) => label.collides || label.x < x1)) one.label = labelOf(one, width, false);
   setLanes(row);
 }
 
@@ -80,10 +81,10 @@ function labelOf({ mark, x1, x2, first, of }, width, withCode) {
   const code = [withCode && mark.code, of, unsure].filter(Boolean).join(" ");
   const codeWidth = code ? widthOf(code, "code") + 5 : 0;
   const begun = first || !mark.name || mark.name.startsWith("…") ? mark.name : `… ${mark.name}`;
-  const name = shortened(begun, Math.min(width - codeWidth, Math.max(x2 - x1 - codeWidth, NARROWEST_NAME)));
-  const nameWidth = widthOf(name, "name", true);
+  const name = shortened(begun, !unsure, Math.min(width - codeWidth, Math.max(x2 - x1 - codeWidth, NARROWEST_NAME)));
+  const nameWidth = widthOf(name, "name", !unsure);
   const total = nameWidth + codeWidth;
-  return { name, code, nameWidth, width: total, x: Math.max(0, Math.min(x1, width - total)) };
+  return { name, code, bold: !unsure, nameWidth, width: total, x: Math.max(0, Math.min(x1, width - total)) };
 }
 
 // From right to left: a label goes one lane below all those on its right that it would run into.
@@ -98,10 +99,10 @@ function setLanes(placed) {
 
 const overlap = (one, other) => one.x < other.x + other.width + LABEL_GAP && other.x < one.x + one.width + LABEL_GAP;
 
-function shortened(text, most) {
-  if (widthOf(text, "name", true) <= most) return text;
+function shortened(text, bold, most) {
+  if (widthOf(text, "name", bold) <= most) return text;
   const characters = Array.from(text);
-  while (characters.length > 1 && widthOf(characters.join("") + "…", "name", true) > most) characters.pop();
+  while (characters.length > 1 && widthOf(characters.join("") + "…", "name", bold) > most) characters.pop();
   return characters.join("").trimEnd() + "…";
 }
 

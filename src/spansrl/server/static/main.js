@@ -60,12 +60,17 @@ function show() {
   view = filtered(result, settings());
   byId("min-shown").textContent = `${Math.round(100 * settings().minProb)}%`;
   byId("results").hidden = false;
-  showPictures(view);
-  byId("table").replaceChildren(tableOf(rowsOf(view)));
-  byId("json").textContent = jsonOf(view);
+  showPanel();
   byId("status").textContent = summary();
   const isFirst = text.value === EXAMPLES[0].text && isDefault();
   history.replaceState(null, "", location.pathname + (isFirst ? "" : writeLink(text.value, settings())));
+}
+
+// Only the panel that is visible: long texts make large tables.
+function showPanel() {
+  if (!byId("pictures").hidden) showPictures(view);
+  if (!byId("table").hidden) byId("table").replaceChildren(tableOf(rowsOf(view)));
+  if (!byId("json").hidden) byId("json").textContent = jsonOf(view);
 }
 
 function summary() {
@@ -176,5 +181,5 @@ setUpTheme();
 setUpCard();
 setUpMenus();
 setUpPictures();
-makeTabs(document.querySelector("[role=tablist]"));
+makeTabs(document.querySelector("[role=tablist]"), () => view && showPanel());
 openLink();

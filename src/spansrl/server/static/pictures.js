@@ -51,6 +51,10 @@ function sentenceCard(sentence, index, width) {
   const bare = sentence.props.filter((prop) => !prop.args.length);
   if (bare.length) readings.push(bareReading(sentence, bare));
   const list = readings.length ? element("ul", { class: "readings", "aria-label": "In plain English" }, ...readings) : null;
+  list?.addEventListener("click", ({ target }) => {
+    const prop = sentence.props.find(({ pred }) => String(pred) === target.dataset.pred);
+    if (prop) openCard(target, sentence, prop, null);
+  });
   return element("article", { class: "card sentence" }, svg, list);
 }
 

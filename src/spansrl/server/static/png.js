@@ -26,7 +26,7 @@ export function pngBlob(pictures, colors) {
 
 function draw(pen, picture, colors) {
   for (const { text, x, y, bold } of picture.words) write(pen, text, x, y, fontOf("word", bold), colors.ink);
-  for (const { x1, x2, y } of picture.threads) stroke(pen, [x1 + 2, y], [x2 - 2, y], 1, colors.thread);
+  for (const { x1, x2, y } of picture.threads) stroke(pen, [x1, y], [x2, y], 1, colors.thread);
   for (const { mark, x1, x2, y, label } of picture.marks) {
     const { line, ink } = colors[mark.group] ?? { line: colors.ink, ink: colors.ink };
     pen.globalAlpha = mark.prob < UNSURE ? 0.4 : 1;
@@ -36,7 +36,7 @@ function draw(pen, picture, colors) {
     pen.globalAlpha = 1;
     const tick = Math.max(x1, label.x) + 2;
     if (label.lane > 0 && label.width) stroke(pen, [tick, y + 3], [tick, label.y - 12], 1, line);
-    write(pen, label.name, label.x, label.y, fontOf("name", true), ink, colors.paper);
+    write(pen, label.name, label.x, label.y, fontOf("name", label.bold), ink, colors.paper);
     write(pen, label.code, label.x + label.nameWidth + 5, label.y, fontOf("code"), colors.quiet, colors.paper);
   }
 }

@@ -26,7 +26,7 @@ export function bareReading(sentence, props) {
 }
 
 function senseLine(prop) {
-  const sense = element("span", { class: "sense" }, senseOf(prop));
+  const sense = element("button", { type: "button", class: "sense", "data-pred": prop.pred, title: "About this predicate" }, senseOf(prop));
   return element("span", { class: "quiet sense-line" }, sense, prop.definition ? ` ${prop.definition}` : "");
 }
 
@@ -35,7 +35,7 @@ function part(sentence, mark) {
   if (mark.arg === null) return [element("strong", { class: "verb" }, text)];
   const strong = element("strong", { class: mark.group }, text);
   if (SELF_EXPLAINING.includes(baseRole(mark.arg.role))) return [strong];
-  const role = meaningOf(mark.arg) === undefined ? mark.arg.role : nameOf(mark.arg).replace(/^… /, "");
+  const role = meaningOf(mark.arg) === undefined ? mark.arg.role : nameOf(mark.arg).replace(/^… /, "").replace(/^→/, "refers to");
   return [strong, " ", element("em", {}, `(${role}${mark.prob < UNSURE ? "?" : ""})`)];
 }
 

@@ -13,6 +13,9 @@ const MODIFIERS = {
   PNC: "purpose", PRD: "state or attribute", PRP: "purpose", REC: "reciprocity", TMP: "time",
 };
 
+// Shorter than the meanings, for labels.
+const SHORT = { DIS: "connective", MOD: "modal" };
+
 export const GROUPS = ["arg0", "arg1", "arg2", "arg3", "arg4", "arg5", "time", "place", "manner", "clause"];
 
 export const baseRole = (role) => role.replace(/^[RC]-/, "");
@@ -32,11 +35,11 @@ export function meaningOf(arg) {
   return arg.meaning ?? (isAdjunct(arg.role) ? MODIFIERS[modifier(arg.role)] : undefined);
 }
 
-// The meaning as a label: R- and C- say so.
+// The meaning as a label: "→ buyer" refers back to the buyer, "… buyer" continues it.
 export function nameOf(arg) {
-  const meaning = meaningOf(arg);
+  const meaning = (isAdjunct(arg.role) && SHORT[modifier(arg.role)]) || meaningOf(arg);
   if (meaning === undefined) return arg.role;
-  if (arg.role.startsWith("R-")) return `refers to ${meaning}`;
+  if (arg.role.startsWith("R-")) return `→ ${meaning}`;
   if (arg.role.startsWith("C-")) return `… ${meaning}`;
   return meaning;
 }

@@ -6,7 +6,7 @@ import { GROUPS } from "./roles.js";
 
 const SHAPES = `text { font-family: ${FONT}; } .word { font-size: ${SIZES.word}px; } .name { font-size: ${SIZES.name}px; }
 .code { font-size: ${SIZES.code}px; } .bold, .name { font-weight: 600; } .bar { stroke-width: 6; } .thread, .tick { stroke-width: 1; }
-.adjunct .bar { stroke-dasharray: 6 3; } .unsure .bar { stroke-opacity: .4; } .unsure .name { font-weight: 400; font-style: italic; }
+.adjunct .bar { stroke-dasharray: 6 3; } .unsure .bar { stroke-opacity: .4; } .unsure .name { font-weight: 400; }
 .name, .code { paint-order: stroke; stroke-width: 3; }`;
 
 // `describe(mark)`: the text that a screen reader reads for a mark; without it, nothing in the picture is a button.
@@ -25,7 +25,7 @@ function drawWord({ text, x, y, bold, width, token }) {
 }
 
 function drawThread({ x1, x2, y, prop }) {
-  return svgElement("line", { class: "thread", "data-prop": prop, x1: x1 + 2, x2: x2 - 2, y1: y, y2: y });
+  return svgElement("line", { class: "thread", "data-prop": prop, x1, x2, y1: y, y2: y });
 }
 
 function drawMark({ mark, prop, x1, x2, y, first, label }, number, describe) {

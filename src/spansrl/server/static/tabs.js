@@ -1,6 +1,6 @@
 // Tabs as the ARIA practices describe them: arrow keys move between them, only the chosen one is in the tab order.
 
-export function makeTabs(list) {
+export function makeTabs(list, onChange) {
   const tabs = [...list.querySelectorAll("[role=tab]")];
 
   function choose(tab) {
@@ -10,6 +10,7 @@ export function makeTabs(list) {
       other.tabIndex = chosen ? 0 : -1;
       panelOf(other).hidden = !chosen;
     }
+    onChange();
   }
 
   list.addEventListener("click", (event) => {
