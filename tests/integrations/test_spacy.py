@@ -354,7 +354,7 @@ except spansrl.errors.MissingExtraError as error:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == (
-        "the spaCy component needs an optional part of spansrl; run: pip install 'spansrl[spacy]'\n"
+        "the spaCy component needs the extra 'spacy'; install it with: pip install 'spansrl[spacy]'\n"
     )
 
 
