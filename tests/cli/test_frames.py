@@ -58,7 +58,7 @@ def test_broken_files_are_told_on_standard_error(run, tmp_path):
     lines = result.stderr.splitlines()
     assert len(lines) == 11
     assert lines[0] == (
-        "spansrl: warning: frames/bad00.xml:2: not XML as it should be (no element found); "
+        "spansrl: warning: frames/bad00.xml:2: invalid XML (no element found); "
         "nothing of it is kept: correct the file, or get the frames again"
     )
     assert lines[-1] == (

@@ -85,7 +85,7 @@ class FrameReader:
         try:
             self.parser.Parse(content, True)
         except expat.ExpatError as error:
-            return FaultError(f"not XML as it should be ({expat.ErrorString(error.code)})", error.lineno)
+            return FaultError(f"invalid XML ({expat.ErrorString(error.code)})", error.lineno)
         except (ValueError, LookupError) as error:  # for an encoding nobody knows
             return FaultError(str(error))
         except FaultError as fault:
