@@ -12,11 +12,14 @@ from xml.etree import ElementTree
 import fake
 import pytest
 
+import spansrl
 from browser import console_errors, requested_urls
 from serving import wait_until
+from spansrl.inference.loading import shipped_model
 from spansrl.language.frames import FrameIndex
 from spansrl.language.frames.index import MODIFIERS
 from spansrl.language.frames.parsing import Roleset
+from spansrl.server.app import STATIC
 from spansrl.structures import Argument, Proposition, Span
 from spansrl.visualize.palette import group_of
 
@@ -29,6 +32,35 @@ FRAMES = FrameIndex.of(
         Roleset("purchase.02", "get a grip", {"0": "holder"}, [("v", "purchas")]),
     ]
 )
+# The showcase: what the examples must look like.
+EXPECTED = {
+    "buy.01": {
+        "ARG0": "A museum in Oslo",
+        "ARG1": "the ship",
+        "ARG2": "from Ann",
+        "ARG3": "for nine million euros",
+    },
+    "collapse.01": {
+        "ARG1": "The bridge",
+        "ARGM-MNR": "quietly",
+        "ARGM-TMP": "during the night",
+        "ARGM-CAU": "because nobody had repaired it",
+    },
+    "repair.01": {"ARG0": "nobody", "ARG1": "it"},
+    "ask.02": {"ARG0": "I", "ARG2": "the waiter", "ARG1": "to bring us the bill"},
+    "bring.01": {"ARG0": "the waiter", "ARG2": "us", "ARG1": "the bill"},
+    "decide.01": {"ARG0": "The company's", "ARG1": "to close the library"},
+    "surprise.01": {"ARG0": "The company's decision to close the library", "ARG1": "everyone"},
+    "destroy.01": {"ARGM-MNR": "rapid", "ARG1": "of the city", "ARG0": "by the Romans"},
+    "deny.01": {"ARG0": "The minister", "ARG1": "that the government had known about the leak"},
+    "know.01": {"ARG0": "the government", "ARG1": "about the leak"},
+    "discover.01": {
+        "ARG0": "Scientists at the university",
+        "ARG1": "a new species of frog",
+        "ARGM-LOC": "in Peru",
+        "ARGM-TMP": "last week",
+    },
+}
 
 
 @pytest.fixture
@@ -487,6 +519,20 @@ def test_every_example_is_one_click(page):
         assert page.one("#text").get_attribute("value") == text
         assert button.get_attribute("aria-pressed") == "true"
     wait_until(lambda: "predicate" in page.text("#status"))
+
+
+@pytest.mark.skipif(not shipped_model().is_dir(), reason="no model in the package")
+def test_the_shipped_model_labels_the_examples_correctly():
+    source = (STATIC / "examples.js").read_text(encoding="utf-8")
+    texts = re.findall(r'text: "(.*)" }', source)
+    found = {
+        prop.sense: {arg.role: sent.text_of(arg) for arg in prop.args}
+        for document in spansrl.load().pipe(texts)
+        for sent in document.sentences
+        for prop in sent.props
+    }
+    for sense, roles in EXPECTED.items():
+        assert found.get(sense) == roles, sense
 
 
 def test_tabs_are_moved_by_arrow_keys(page):

@@ -21,7 +21,7 @@ function widthOf(text, kind, bold) {
   return canvas.measureText(text).width;
 }
 
-// -> { width, height, words: [{text, x, y, bold, token}], marks: [{prop, mark, x1, x2, y, first, label}], threads }
+// -> { width, used, height, words: [{text, x, y, bold, token}], marks: [{prop, mark, x1, x2, y, first, label}], threads }
 export function layOut(sentence, width) {
   const lines = breakLines(sentence, width);
   const picture = { width, height: 0, words: [], marks: [], threads: [] };
@@ -33,7 +33,8 @@ export function layOut(sentence, width) {
     picture.height += LINE_GAP;
   }
   picture.height -= LINE_GAP - 2;
-  return picture;
+  const ends = [...picture.words, ...picture.marks.map((one) => one.label)].map((part) => part.x + part.width);
+  return { ...picture, used: Math.ceil(Math.max(...ends)) };
 }
 
 // One row per predicate; predicates without arguments share one.

@@ -6,7 +6,7 @@ const EDGE = 16, GAP = 18, SCALE = 2;
 const TALLEST = 16000; // canvases beyond this stay empty in some browsers
 
 export function pngBlob(pictures, colors) {
-  const width = Math.max(...pictures.map((picture) => picture.width)) + 2 * EDGE;
+  const width = Math.max(...pictures.map((picture) => picture.used)) + 2 * EDGE;
   const height = pictures.reduce((sum, picture) => sum + picture.height + GAP, 2 * EDGE - GAP);
   if (height * SCALE > TALLEST) return Promise.reject(new Error("Too many sentences for one PNG. Download SVG instead."));
   const canvas = document.createElement("canvas");
@@ -46,6 +46,7 @@ function write(pen, text, x, y, font, color, halo = null) {
   pen.font = font;
   if (halo) {
     pen.lineWidth = 3;
+    pen.lineJoin = "round";
     pen.strokeStyle = halo;
     pen.strokeText(text, x, y);
   }

@@ -7,7 +7,7 @@ import { GROUPS } from "./roles.js";
 const SHAPES = `text { font-family: ${FONT}; } .word { font-size: ${SIZES.word}px; } .name { font-size: ${SIZES.name}px; }
 .code { font-size: ${SIZES.code}px; } .bold, .name { font-weight: 600; } .bar { stroke-width: 6; } .thread, .tick { stroke-width: 1; }
 .adjunct .bar { stroke-dasharray: 6 3; } .unsure .bar { stroke-opacity: .4; } .unsure .name { font-weight: 400; }
-.name, .code { paint-order: stroke; stroke-width: 3; }`;
+.name, .code { paint-order: stroke; stroke-width: 3; stroke-linejoin: round; }`;
 
 // `describe(mark)`: the text that a screen reader reads for a mark; without it, nothing in the picture is a button.
 export function drawSvg(picture, describe = null) {
@@ -49,7 +49,7 @@ function drawMark({ mark, prop, x1, x2, y, first, label }, number, describe) {
 // All pictures in one file, one below the other. `colors`: { light: {…}, dark: {…} }, see theme.js.
 export function svgFile(pictures, colors) {
   const edge = 16, gap = 18;
-  const width = Math.max(...pictures.map((picture) => picture.width)) + 2 * edge;
+  const width = Math.max(...pictures.map((picture) => picture.used)) + 2 * edge;
   const height = pictures.reduce((sum, picture) => sum + picture.height + gap, 2 * edge - gap);
   const style = `${SHAPES}\n${rules(colors.light)}\n@media (prefers-color-scheme: dark) { ${rules(colors.dark)} }`;
   const file = svgElement("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` });
