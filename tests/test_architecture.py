@@ -39,6 +39,8 @@ EXTRA = {
     "starlette",
     "pydantic",
     "uvicorn",
+    "prometheus_client",
+    "h11",
 }
 
 

@@ -8,20 +8,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import uvicorn
 from client import Client
 
 from spansrl.server.app import create_app
 from spansrl.server.limits import Limits
-from spansrl.server.running import server_config
+from spansrl.server.serving import Server
 
 
 @contextmanager
 def serving(load: Callable[[], object], **limits: float) -> Iterator[Client]:
     """A server in a thread, as `spansrl serve` sets it up, on a port of its own."""
-    bounds = Limits(**limits)
-    app = create_app(load, limits=bounds)
-    server = uvicorn.Server(server_config(app, bounds))
+    app = create_app(load, limits=Limits(**limits))
+    server = Server(app)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

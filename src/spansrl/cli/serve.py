@@ -1,4 +1,4 @@
-"""`spansrl serve`: the HTTP server and its page."""
+"""`spansrl serve`: the HTTP server and its demo page."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ Then, in another terminal:
 LIMITS = (
     ("--max-body", "body_bytes", "Bytes of a request, and of a line of a stream."),
     ("--max-text", "text_chars", "Characters of one text."),
-    ("--max-tokens", "tokens", "Tokens of one sentence that comes as tokens."),
-    ("--max-items", "items", "Texts and sentences in one request."),
-    ("--max-queue", "queue_chars", "Characters that may wait to be labelled."),
+    ("--max-tokens", "tokens", "Tokens of one sentence that is sent as tokens."),
+    ("--max-texts", "texts", "Texts and sentences in one request."),
     ("--max-streams", "streams", "Streams at the same time."),
     ("--max-connections", "connections", "Connections at the same time."),
+    ("--max-wait", "wait_seconds", "Refuse requests that would wait longer than this (seconds)."),
     ("--timeout", "seconds", "Seconds to wait for an answer."),
     ("--read-timeout", "read_seconds", "Seconds to wait for a client that sends or reads nothing."),
 )
 
 
 def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """An option for each of the server's limits, with its default."""
+    """Add an option for each of the server's limits."""
     for name, field, text in reversed(LIMITS):
         default = getattr(Limits(), field)
         kind = click.FloatRange(min=0, min_open=True) if isinstance(default, float) else click.IntRange(min=1)
@@ -52,30 +52,27 @@ def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.command(epilog=EXAMPLES)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one."
+    "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0 picks a free port."
 )
 @click.option("--model", type=click.Path(path_type=Path), help="Model directory.  [default: the shipped one]")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads to label with.  [default: all cores]")
-@click.option(
-    "--allow-host", "hosts", multiple=True, metavar="NAME", help="Name that clients may call the server by."
-)
+@click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Host name that clients may use.")
 @limit_options
 def command(
     host: str, port: int, model: Path | None, threads: int | None, hosts: tuple[str, ...], **limits: Any
 ) -> None:
-    """Serve a page and an HTTP interface that label text.
+    """Serve a demo page and an HTTP API that label text.
 
-    The page is at /, the interface at /v1/label and described at /docs. Requests that arrive together are
-    labelled together. What goes beyond a limit is refused with a reason. SIGTERM and Ctrl-C finish what is
-    running.
+    The page is at /, the API at /v1/label, its documentation at /docs. Requests take turns; those beyond a
+    limit are refused with a reason. SIGTERM and Ctrl-C finish what is running.
 
-    Nobody has to log in. Only programs on this machine reach the server, unless --host says otherwise; then
-    put a proxy in front of it that knows who may come in.
+    There is no login. By default only programs on this machine reach the server; with --host, put a proxy in
+    front of it that decides who may use it.
     """
-    if any(find_spec(name) is None for name in ("starlette", "pydantic", "uvicorn")):
+    if any(find_spec(name) is None for name in ("starlette", "pydantic", "prometheus_client", "uvicorn")):
         raise MissingExtraError("serving", "serve")
     import spansrl
-    from spansrl.server.running import run
+    from spansrl.server.serving import run
 
     logging.basicConfig(format="spansrl: %(levelname)s: %(message)s")
     run(

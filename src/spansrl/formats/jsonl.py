@@ -43,7 +43,7 @@ def sentence_schema() -> Json:
 
 def _sentence(text: str, path: str, number: int) -> Sentence:
     try:
-        return Sentence.from_dict(_decode(text))
+        return Sentence.from_dict(decode_json(text))
     except json.JSONDecodeError as error:
         message = (
             f"invalid JSON at character {error.pos + 1}: {error.msg}; every line must be one JSON object"
@@ -92,4 +92,7 @@ def _no_constant(text: str) -> float:
     raise DataError(f"{text} is not a JSON number")
 
 
-_decode = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_constant).decode
+# Strict: DataError for keys that appear twice and for numbers that are not finite.
+decode_json = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_constant
+).decode

@@ -1,4 +1,4 @@
-"""spansrl over HTTP, with a page to try it: `spansrl serve`, or `app.create_app` for any ASGI server.
+"""spansrl over HTTP, with a demo page: `spansrl serve`, or `app.create_app` for any ASGI server.
 
-Needs the extra `serve` (starlette, pydantic, uvicorn). What is served where: docs/server.md.
+Needs the extra `serve`. The endpoints are described in docs/server.md.
 """

@@ -1,41 +1,35 @@
-"""Request bodies, read with bounds on size and time; and clients that hang up while we work for them."""
+"""Request bodies, read with bounds on size and time; and clients that leave while we work for them."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
+from time import monotonic
 from typing import Any, NoReturn, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 
 from spansrl.server.limits import Limits
-from spansrl.server.problems import ClientGoneError, RefusedError
+from spansrl.server.refusals import ClientGoneError, RefusedError
 
 Result = TypeVar("Result")
 
 
 def require_type(request: Request, *types: str) -> None:
-    """Refuse a body that is not sent as one of the types.
+    """Refuse a body that is not declared as one of the types.
 
-    Browsers send these types to foreign hosts only after asking, and we do not answer that question: so pages
-    from elsewhere cannot make a visitor's own server work.
+    Browsers send these types to other origins only after asking, and we do not answer that question: pages
+    from elsewhere cannot use a visitor's own server.
     """
     found = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if found not in types:
-        what = f"the body is sent as {found}" if found else "the request does not say what its body is"
+        what = f"the body is declared as {found[:100]}" if found else "the body's type is not declared"
         message = f"{what}; add the header Content-Type: {types[0]}"
         raise RefusedError(415, "unsupported_type", message)
 
 
-def refuse_query(request: Request) -> None:
-    """Refuse options in the address of a request whose options stand in its body: they would be ignored."""
-    if request.query_params:
-        message = "this address takes nothing after a question mark; say it in the body"
-        raise RefusedError(422, "invalid", message)
-
-
 async def read_body(request: Request, limits: Limits) -> bytearray:
-    """The whole body; as much of it as is allowed is all that is ever held."""
+    """The whole body; never more of it than is allowed is held."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > limits.body_bytes:
         raise too_large(limits)
@@ -47,7 +41,8 @@ async def read_body(request: Request, limits: Limits) -> bytearray:
                     raise too_large(limits)
                 body += chunk
     except TimeoutError:
-        raise too_slow(limits) from None
+        message = f"the body did not arrive within {limits.read_seconds:g} s"
+        raise RefusedError(408, "too_slow", message) from None
     except ClientDisconnect:
         raise ClientGoneError from None
     return body
@@ -56,26 +51,33 @@ async def read_body(request: Request, limits: Limits) -> bytearray:
 async def read_lines(
     request: Request, limits: Limits, *, owes_answers: Callable[[], bool]
 ) -> AsyncIterator[bytes]:
-    """The lines of a body of any length, without their ends; only the line that is being read is held.
+    """The lines of a body of any length, without line ends; only the current line is held.
 
-    A client that is owed answers may be waiting for them before it goes on, so its time has not begun.
+    Each line that is not blank must be complete `read_seconds` after the one before it, or after its answer:
+    a client may wait for answers before it sends more.
     """
     chunks = aiter(request.stream())
-    rest = bytearray()
-    while (chunk := await _next_chunk(chunks, limits, owes_answers)) is not None:
-        *lines, tail = chunk.split(b"\n")
-        for line in lines:
-            rest += line
-            yield _line(rest, limits)
-            rest = bytearray()
-        rest += tail
-        _line(rest, limits)
-    if rest:
-        yield _line(rest, limits)
+    line = bytearray()
+    deadline = monotonic() + limits.read_seconds
+    while (chunk := await _next_chunk(chunks, limits, deadline, owes_answers)) is not None:
+        *ends, rest = chunk.split(b"\n")
+        for end in ends:
+            line += end
+            _check_line(line, limits)
+            if line.strip():
+                deadline = monotonic() + limits.read_seconds
+            yield bytes(line)
+            line.clear()
+        line += rest
+        _check_line(line, limits)
+        if owes_answers():
+            deadline = monotonic() + limits.read_seconds
+    if line:
+        yield bytes(line)
 
 
 async def _next_chunk(
-    chunks: AsyncIterator[bytes], limits: Limits, owes_answers: Callable[[], bool]
+    chunks: AsyncIterator[bytes], limits: Limits, deadline: float, owes_answers: Callable[[], bool]
 ) -> bytes | None:
     async def next_or_none() -> bytes | None:
         return await anext(chunks, None)
@@ -83,10 +85,12 @@ async def _next_chunk(
     coming = asyncio.ensure_future(next_or_none())
     try:
         while not coming.done():
-            owed = owes_answers()
-            await asyncio.wait({coming}, timeout=limits.read_seconds)
-            if not coming.done() and not owed:
-                raise too_slow(limits)
+            if owes_answers():
+                deadline = monotonic() + limits.read_seconds
+            await asyncio.wait({coming}, timeout=max(0.0, deadline - monotonic()))
+            if monotonic() >= deadline and not owes_answers():
+                message = f"the line was not complete within {limits.read_seconds:g} s"
+                raise RefusedError(408, "too_slow", message)
         return coming.result()
     except ClientDisconnect:
         raise ClientGoneError from None
@@ -96,7 +100,7 @@ async def _next_chunk(
 
 
 async def unless_gone(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
-    """The work's result; the work is cancelled when the client hangs up. The body must have been read."""
+    """The work's result; the work is canceled when the client leaves. The body must have been read."""
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(client_left(request))
     try:
@@ -109,25 +113,18 @@ async def unless_gone(request: Request, work: Coroutine[Any, Any, Result]) -> Re
 
 
 async def client_left(request: Request) -> NoReturn:
-    """Wait until the client hangs up, and raise ClientGoneError. The body must have been read."""
+    """Wait until the client leaves, and raise ClientGoneError. The body must have been read."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
     raise ClientGoneError
 
 
 def too_large(limits: Limits) -> RefusedError:
-    """The refusal of a body beyond the limit."""
     message = f"more than {limits.body_bytes} bytes; send less at a time, or lines to /v1/label/stream"
     return RefusedError(413, "too_large", message)
 
 
-def too_slow(limits: Limits) -> RefusedError:
-    """The refusal of a body that does not come."""
-    return RefusedError(408, "too_slow", f"the body did not arrive within {limits.read_seconds:g} s")
-
-
-def _line(line: bytearray, limits: Limits) -> bytes:
+def _check_line(line: bytearray, limits: Limits) -> None:
     if len(line) > limits.body_bytes:
-        message = f"a line of more than {limits.body_bytes} bytes; cut it up, and go on from there"
+        message = f"a line of more than {limits.body_bytes} bytes; split it, and continue from there"
         raise RefusedError(413, "too_large", message)
-    return bytes(line)

@@ -1,120 +1,111 @@
-"""What the worker thread does: a batch of jobs through the pipeline, each result as the JSON that is sent."""
+"""One thing to label: how it is cut into sentences, labeled in steps, and written as JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Any, Literal, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from spansrl.errors import ConfigError
+from spansrl.inference.cutting import sentences_of
 from spansrl.language.frames import FrameIndex
-from spansrl.server.messages import Item, LabelRequest, StreamOptions
-from spansrl.structures import PREDICATE_TYPES, Document, Proposition, Sentence
-from spansrl.visualize import sentence_html
+from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
+from spansrl.visualize import sentence_html, sentence_svg
 
-Predicates = Collection[str] | Literal["given"]
+GIVEN = "given"
 
 
-class LabelsText(Protocol):
-    """What the server asks of a pipeline; `spansrl.load()` returns one."""
+class LabelsSentences(Protocol):
+    """The parts of a pipeline that the server uses; `spansrl.load()` returns one."""
+
+    @property
+    def threads(self) -> int:
+        """How many batches may be labeled at the same time."""
 
     @property
     def frames(self) -> FrameIndex | None:
-        """What senses and roles mean, for the pictures."""
+        """Meanings of senses and roles."""
 
-    def pipe(self, texts: Iterable[str], *, predicates: Predicates = ...) -> Iterator[Document]:
-        """Texts to documents, in order."""
+    def steps(
+        self, sentences: Sequence[Sentence], *, predicates: Any = ...
+    ) -> Generator[int, None, list[Sentence]]:
+        """Label one batch; yield the cost that is left after each step."""
 
-    def label(self, sentences: Iterable[Sentence], *, predicates: Predicates = ...) -> Iterator[Sentence]:
-        """Tokenised sentences to labelled ones, in order."""
+
+class Rendered(NamedTuple):
+    """One labeled sentence as JSON values."""
+
+    sentence: bytes
+    html: bytes | None
+    svg: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to label, and what to return."""
+
+    predicates: str | tuple[str, ...] = PREDICATE_TYPES  # types, or "given"
+    html: bool = False
+    svg: bool = False
+    explain: bool = False
+
+    @property
+    def key(self) -> object:
+        """Sentences whose options agree in this may be labeled together."""
+        return self.predicates
+
+    def steps(
+        self, pipeline: LabelsSentences, sentences: Sequence[Sentence]
+    ) -> Generator[int, None, list[Sentence]]:
+        return pipeline.steps(sentences, predicates=self.predicates)
+
+    def render(self, sent: Sentence, frames: FrameIndex | None) -> Rendered:
+        data = sent.to_dict()
+        if self.explain:
+            for prop, out in zip(sent.props, data["props"], strict=True):
+                out.update(_explanation(prop, frames))
+        return Rendered(
+            _json(data),
+            _json(sentence_html(sent, frames=frames)) if self.html else None,
+            _json(sentence_svg(sent, frames=frames)) if self.svg else None,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One item and how it is to be labelled."""
+    """A text, or one sentence as tokens."""
 
-    item: Item
-    predicate_types: tuple[str, ...] = PREDICATE_TYPES
-    html: bool = False
-    explain: bool = False
-
-    @classmethod
-    def of(cls, item: Item, options: LabelRequest | StreamOptions) -> Job:
-        """The item, labelled as the request says."""
-        types = tuple(options.predicate_types or PREDICATE_TYPES)
-        return cls(item, types, options.html, options.explain)
+    text: str | None
+    tokens: tuple[str, ...] = ()
+    predicates: tuple[int, ...] = ()  # token indices, if the options say that they are given
+    id: str | None = None
+    options: Options = Options()
 
     @property
-    def call(self) -> tuple[str, Predicates]:
-        """Jobs that agree in this go through the pipeline in one call."""
-        if self.item.text is not None:
-            return "pipe", self.predicate_types
-        return "label", "given" if self.item.predicates is not None else self.predicate_types
+    def chars(self) -> int:
+        """Characters of the text; tokens count one more each."""
+        return sum(map(len, self.tokens), len(self.tokens)) if self.text is None else len(self.text)
+
+    def cut(self) -> Iterator[Sentence]:
+        if self.text is None:
+            return iter([Sentence(self.tokens, tuple(map(Proposition, self.predicates)))])
+        return sentences_of(self.text)
+
+    def result(self, sentences: Sequence[Rendered]) -> bytes:
+        """The result as a JSON object."""
+        fields = {"id": self.id, "text": self.text}
+        out = {name: _json(value) for name, value in fields.items() if value is not None}
+        out["sentences"] = _list(sent.sentence for sent in sentences)
+        if self.options.html:
+            out["html"] = _list(sent.html or b"" for sent in sentences)
+        if self.options.svg:
+            out["svg"] = _list(sent.svg or b"" for sent in sentences)
+        return b"{" + b", ".join(b'"%s": %s' % (name.encode(), value) for name, value in out.items()) + b"}"
 
 
-def label_jobs(pipeline: LabelsText, jobs: Sequence[Job]) -> list[bytes]:
-    """The results of the jobs, in order, as JSON objects."""
-    order = sorted(range(len(jobs)), key=lambda k: repr(jobs[k].call))
-    results: dict[int, bytes] = {}
-    for (way, predicates), places in groupby(order, key=lambda k: jobs[k].call):
-        group = list(places)
-        items = [jobs[k].item for k in group]
-        label = _texts if way == "pipe" else _tokens
-        with _advice(predicates):
-            for k, sentences in zip(group, label(pipeline, items, predicates), strict=True):
-                results[k] = _result(jobs[k], sentences, pipeline.frames)
-    return [results[k] for k in range(len(jobs))]
-
-
-@contextmanager
-def _advice(predicates: Predicates) -> Iterator[None]:
-    """Say in terms of requests what to do where the model cannot look for predicates."""
-    try:
-        yield
-    except ConfigError as error:
-        if predicates == "given":
-            raise
-        # The types were checked when the request came, so what they do not fit is the model.
-        raise ConfigError(f"{error}: send 'tokens' and 'predicates'") from error
-
-
-def _texts(
-    pipeline: LabelsText, items: Sequence[Item], predicates: Predicates
-) -> Iterator[Sequence[Sentence]]:
-    documents = pipeline.pipe([item.text or "" for item in items], predicates=predicates)
-    return (document.sentences for document in documents)
-
-
-def _tokens(
-    pipeline: LabelsText, items: Sequence[Item], predicates: Predicates
-) -> Iterator[Sequence[Sentence]]:
-    sentences = [
-        Sentence(tuple(item.tokens or ()), tuple(map(Proposition, sorted(item.predicates or ()))))
-        for item in items
-    ]
-    return ((sent,) for sent in pipeline.label(sentences, predicates=predicates))
-
-
-def _result(job: Job, sentences: Sequence[Sentence], frames: FrameIndex | None) -> bytes:
-    out: dict[str, Any] = {} if job.item.id is None else {"id": job.item.id}
-    if job.item.text is not None:
-        out["text"] = job.item.text
-    out["sentences"] = [sent.to_dict() for sent in sentences]
-    if job.explain and frames is not None:
-        for sent, data in zip(sentences, out["sentences"], strict=True):
-            for prop, found in zip(sent.props, data["props"], strict=True):
-                found.update(_explanation(prop, frames))
-    if job.html:
-        out["html"] = [sentence_html(sent, frames=frames) for sent in sentences]
-    return json.dumps(out, ensure_ascii=False, allow_nan=False).encode()
-
-
-def _explanation(prop: Proposition, frames: FrameIndex) -> dict[str, Any]:
-    """Return the definition and the roles of a predicate's sense, and the other senses of its lemma."""
-    if prop.sense is None:
+def _explanation(prop: Proposition, frames: FrameIndex | None) -> dict[str, Any]:
+    """What PropBank's frames say about a proposition: its sense, its roles, other senses of the word."""
+    if frames is None or prop.sense is None:
         return {}
     others = frames.rolesets(prop.lemma, prop.type) if prop.lemma else ()
     return {
@@ -126,3 +117,11 @@ def _explanation(prop: Proposition, frames: FrameIndex) -> dict[str, Any]:
             if sense != prop.sense
         ],
     }
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+
+
+def _list(items: Iterator[bytes]) -> bytes:
+    return b"[" + b", ".join(items) + b"]"

@@ -1,4 +1,4 @@
-"""The state behind the doors: a pipeline that is loading, ready or finishing, and its queue."""
+"""The state behind the endpoints: a pipeline that is loading, ready or shutting down, and its metrics."""
 
 from __future__ import annotations
 
@@ -8,120 +8,129 @@ import math
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 
-from spansrl.checks import counted
-from spansrl.errors import SpansrlError
-from spansrl.server.batching import Batcher, QueueFullError
-from spansrl.server.labeling import Job, LabelsText, label_jobs
-from spansrl.server.limits import Limits
-from spansrl.server.metrics import Metrics
-from spansrl.server.problems import RefusedError
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-BATCH_CHARS = 20_000  # about two hundred sentences: a fraction of a second, and more would not be faster
+from spansrl.errors import SpansrlError
+from spansrl.server.labeling import Job, LabelsSentences
+from spansrl.server.limits import Limits
+from spansrl.server.refusals import RefusedError
+from spansrl.server.scheduler import BusyError, Scheduler
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+_SIZES = (1, 2, 4, 8, 16, 32, 64)
 _log = logging.getLogger(__name__)
 
 
-def log_failure(error: Exception) -> None:
-    """Say in the log why there is no pipeline."""
-    _log.error("the model could not be loaded: %s", error)
+class Metrics:
+    """What the server counts, in a registry of its own."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        own = self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "spansrl_requests", "Answered requests.", ("method", "path", "status"), registry=own
+        )
+        self.seconds = Histogram(
+            "spansrl_request_seconds", "Time to the answer.", ("path",), buckets=_SECONDS, registry=own
+        )
+        self.batches = Histogram(
+            "spansrl_batch_sentences", "Sentences labeled together.", buckets=_SIZES, registry=own
+        )
+        self.streams = Gauge("spansrl_streams", "Open streams.", registry=own)
+        wait = Gauge("spansrl_wait_seconds", "Expected wait of a new short request.", registry=own)
+        wait.set_function(scheduler.wait)
+        scheduler.on_batch = self.batches.observe
 
 
 class Service:
-    """Labels jobs with the pipeline that `load` returns; `load` and the pipeline run in one worker thread.
-
-    Where `load` fails, `on_failure` is told why.
-    """
+    """Labels jobs with the pipeline that `load` returns. `on_failure` gets the error if `load` fails."""
 
     def __init__(
         self,
-        load: Callable[[], LabelsText],
+        load: Callable[[], LabelsSentences],
         limits: Limits,
-        on_failure: Callable[[Exception], None] = log_failure,
+        on_failure: Callable[[Exception], None],
     ) -> None:
         self.limits = limits
         self._load = load
         self._on_failure = on_failure
-        self._pipeline: LabelsText | None = None
-        self._failed = False
+        self._is_loaded = self._failed = False
+        self._streams = 0
+        self._scheduler = Scheduler(wait_seconds=limits.wait_seconds, seconds=limits.seconds)
         self.finishing = asyncio.Event()
-        self.streams = 0
-        self._batcher: Batcher[Job, bytes] = Batcher(
-            self._label_batch, cost=_cost, batch_cost=BATCH_CHARS, queue_cost=limits.queue_chars
-        )
-        self.metrics = Metrics(queue=lambda: self._batcher.waiting, streams=lambda: self.streams)
-        self._batcher.on_batch = self.metrics.count_batch
+        self.metrics = Metrics(self._scheduler)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Load and work while the block lasts, then finish what waits."""
-        tasks = [asyncio.create_task(self._start()), asyncio.create_task(self._batcher.work())]
+        """Load and label while the block lasts, then finish what was accepted."""
+        task = asyncio.create_task(self._run())
         try:
             yield
         finally:
             self.finish()
-            self._batcher.close()
-            await asyncio.gather(*tasks)
+            self._scheduler.close()
+            await task
+            self._scheduler.stop_threads()
 
-    def finish(self) -> None:
-        """Take no new work from now on; what is here will be done."""
-        self.finishing.set()
-
-    def check_ready(self) -> None:
-        """Raise a RefusedError if there is no labelling now."""
-        if self.finishing.is_set():
-            raise RefusedError(503, "shutting_down", "the server is shutting down; try again", retry_after=5)
-        if self._failed:
-            raise RefusedError(
-                503, "not_loaded", "the model could not be loaded; see the server's log", retry_after=60
-            )
-        if self._pipeline is None:
-            raise RefusedError(503, "loading", "the model is being loaded; try again", retry_after=1)
-
-    async def label(self, jobs: Sequence[Job], *, always: bool = False) -> list[bytes]:
-        """The results as JSON objects, or a RefusedError; `always` is for streams, which wait their turn."""
+    async def _run(self) -> None:
         try:
-            async with asyncio.timeout(self.limits.seconds):
-                return await self._batcher.submit(jobs, always=always)
-        except QueueFullError:
-            message = f"more than {self.limits.queue_chars} characters wait to be labelled; try again later"
-            raise RefusedError(429, "queue_full", message, retry_after=self._retry_after()) from None
-        except TimeoutError:
-            message = f"not labelled within {self.limits.seconds:g} s; send less, or try again later"
-            raise RefusedError(503, "timed_out", message, retry_after=self._retry_after()) from None
-        except SpansrlError as error:
-            raise RefusedError(422, "not_labelled", str(error)) from error
-        except Exception as error:
-            _log.exception("labelling failed")
-            raise RefusedError(500, "internal", "labelling failed; the server's log says why") from error
-
-    @contextmanager
-    def stream(self) -> Iterator[None]:
-        """A place for one stream, or a RefusedError."""
-        self.check_ready()
-        if self.streams >= self.limits.streams:
-            message = (
-                f"{counted(self.limits.streams, 'stream')} open, which is all there may be; try again later"
-            )
-            raise RefusedError(429, "too_many_streams", message, retry_after=10)
-        self.streams += 1
-        try:
-            yield
-        finally:
-            self.streams -= 1
-
-    async def _start(self) -> None:
-        try:
-            self._pipeline = await self._batcher.in_thread(self._load)
+            pipeline = await self._scheduler.in_thread(self._load)
         except Exception as error:
             self._failed = True
             self._on_failure(error)
+        else:
+            self._is_loaded = True
+            await self._scheduler.run(pipeline)
 
-    def _label_batch(self, jobs: Sequence[Job]) -> list[bytes]:
-        assert self._pipeline is not None, "check_ready comes first"
-        return label_jobs(self._pipeline, jobs)
+    def finish(self) -> None:
+        """Prepare for the end of the process: clients are told to close their connections."""
+        self.finishing.set()
 
-    def _retry_after(self) -> int:
-        return max(1, min(60, math.ceil(self._batcher.seconds_behind)))
+    def check_ready(self) -> None:
+        """Raise a RefusedError if nothing can be labeled now."""
+        if self._failed:
+            message = "the model could not be loaded; see the server's log"
+            raise RefusedError(503, "not_loaded", message, retry_after=60)
+        if not self._is_loaded:
+            raise RefusedError(503, "loading", "the model is being loaded; try again", retry_after=1)
+
+    def check_staying(self) -> None:
+        """Raise a RefusedError if the server is shutting down."""
+        if self.finishing.is_set():
+            raise RefusedError(503, "shutting_down", "the server is shutting down; try again", retry_after=5)
+
+    async def label(self, jobs: Sequence[Job], *, always: bool = False) -> list[bytes]:
+        """The results as JSON objects, or a RefusedError; streams are accepted `always`."""
+        try:
+            async with asyncio.timeout(self.limits.seconds):
+                return await self._scheduler.submit(jobs, always=always)
+        except BusyError as busy:
+            message = f"{busy}, and the limit {self.limits.wait_seconds:g} s; try again later"
+            raise RefusedError(429, "busy", message, retry_after=_retry_after(busy.wait)) from None
+        except TimeoutError:
+            message = f"not labeled within {self.limits.seconds:g} s; send less, or try again later"
+            wait = self._scheduler.wait()
+            raise RefusedError(503, "timed_out", message, retry_after=_retry_after(wait)) from None
+        except SpansrlError as error:
+            raise RefusedError(422, "not_labeled", str(error)) from error
+        except Exception as error:
+            _log.exception("labeling failed")
+            raise RefusedError(500, "internal", "labeling failed; see the server's log") from error
+
+    @contextmanager
+    def stream(self) -> Iterator[None]:
+        """Count an open stream; raise a RefusedError if there are too many."""
+        self.check_staying()
+        if self._streams >= self.limits.streams:
+            message = f"too many open streams (the limit is {self.limits.streams}); try again later"
+            raise RefusedError(429, "too_many_streams", message, retry_after=10)
+        self._streams += 1
+        self.metrics.streams.inc()
+        try:
+            yield
+        finally:
+            self._streams -= 1
+            self.metrics.streams.dec()
 
 
-def _cost(job: Job) -> int:
-    return job.item.chars + 1
+def _retry_after(wait: float) -> int:
+    return max(1, min(60, math.ceil(wait)))

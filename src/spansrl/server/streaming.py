@@ -1,7 +1,7 @@
-"""Long jobs: JSON lines in, JSON lines out, in order, with memory that does not grow with their number.
+"""Long jobs: JSON Lines in, JSON Lines out, in order, with memory that does not grow with their number.
 
-Reading and labelling go on side by side, and a client may send `body_bytes` more than it has seen answers
-for: so much can be sent by clients that read nothing before they have sent everything.
+Reading and labeling happen side by side. A client may send `body_bytes` more than it has received answers
+for, so that much can be sent by clients that read nothing until they have sent everything.
 """
 
 from __future__ import annotations
@@ -17,35 +17,34 @@ from starlette.types import Receive, Scope, Send
 
 from spansrl.server.bodies import client_left, read_lines
 from spansrl.server.labeling import Job
-from spansrl.server.messages import Item, StreamOptions, check_sizes, parse
-from spansrl.server.problems import ClientGoneError, RefusedError
-from spansrl.server.service import BATCH_CHARS, Service
+from spansrl.server.refusals import ClientGoneError, RefusedError
+from spansrl.server.schemas import Item, Options, check_sizes, parse
+from spansrl.server.service import Service
 
 MEDIA_TYPE = "application/x-ndjson"
+BATCH_BYTES = 10_000  # of lines that are labeled together
 
 
 class Line(NamedTuple):
-    """A line of the request; lines count from 1."""
-
-    number: int
+    number: int  # from 1
     content: bytes
 
 
 class Inbox:
-    """Lines on their way from whoever reads to whoever labels: at most `limit` bytes, and one line."""
+    """Lines that have been read and not yet answered: at most `limit` bytes and one line."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._size = 0
         self._lines: deque[Line] = deque()
-        self._last = 0  # the number of the line that came last
+        self._last = 0  # number of the last line that was put in
         self._changed = asyncio.Condition()
         self._ended = False
-        self._at_work = False  # on lines that were taken
-        self.problem: tuple[int, RefusedError] | None = None  # which line ended them early, and why
+        self._busy = False  # with lines that were taken out
+        self.problem: tuple[int, RefusedError] | None = None  # which line ended the stream early, and why
 
     async def put(self, line: Line) -> None:
-        """Add a line when there is room; after the end it is dropped, or lines before it would be missing."""
+        """Add a line when there is space; after the end it is dropped."""
         async with self._changed:
             await self._changed.wait_for(lambda: self._ended or self._size < self._limit)
             if not self._ended:
@@ -55,14 +54,14 @@ class Inbox:
                 self._changed.notify_all()
 
     async def end(self, problem: tuple[int, RefusedError] | None = None) -> None:
-        """No line follows those that are here."""
+        """No more lines follow."""
         async with self._changed:
             if not self._ended:
                 self._ended, self.problem = True, problem
                 self._changed.notify_all()
 
     async def stop(self, problem: RefusedError) -> None:
-        """Drop the lines that are here and all that follow, if there are any."""
+        """Drop all lines that are here or follow; the problem is reported if there are any."""
         async with self._changed:
             if self._lines or not self._ended:
                 self.problem = (self._lines[0].number if self._lines else self._last + 1), problem
@@ -71,37 +70,33 @@ class Inbox:
             self._changed.notify_all()
 
     def owes_answers(self) -> bool:
-        """Whether lines have come that are not answered yet."""
-        return self._at_work or bool(self._lines)
+        return self._busy or bool(self._lines)
 
     async def take(self) -> list[Line]:
-        """The lines that are here, as many as make a batch; at least one, or none after the end.
-
-        Whoever takes has answered what was taken before.
-        """
+        """Lines for one batch; none after the end. What was taken before has been answered."""
         async with self._changed:
-            self._at_work = False
+            self._busy = False
             await self._changed.wait_for(lambda: self._lines or self._ended)
             taken: list[Line] = []
-            room = BATCH_CHARS
-            while self._lines and room > 0:
+            space = BATCH_BYTES
+            while self._lines and space > 0:
                 taken.append(self._lines.popleft())
-                room -= len(taken[-1].content)
+                space -= len(taken[-1].content)
             self._size -= sum(len(line.content) for line in taken)
-            self._at_work = bool(taken)
+            self._busy = bool(taken)
             self._changed.notify_all()
             return taken
 
 
 class LabelStream:
-    """The answer to a request of JSON lines: an ASGI response that reads while it writes."""
+    """An ASGI response that reads JSON Lines while it writes JSON Lines."""
 
-    def __init__(self, service: Service, options: StreamOptions) -> None:
+    def __init__(self, service: Service, options: Options) -> None:
         self._service = service
         self._options = options
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Read, label and write until one side ends; a client that hangs up ends everything at once."""
+        """Read, label and write until one side ends; a client that leaves ends everything at once."""
         with self._service.stream():
             headers = [(b"content-type", MEDIA_TYPE.encode())]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -114,8 +109,8 @@ class LabelStream:
                     reading.cancel()
                     stopping.cancel()
             except* ClientGoneError:
-                pass  # and nobody to tell
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+                pass  # nobody is left to tell
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _read(self, request: Request, inbox: Inbox) -> None:
         number = 0
@@ -145,17 +140,17 @@ class LabelStream:
             await _send_lines(send, [_error_line(*inbox.problem)])
 
     async def _answers(self, lines: Sequence[Line]) -> list[bytes]:
-        """One answer a line: its result, or what is wrong with it."""
+        """One answer per line: its result, or what is wrong with it."""
         answers: dict[int, bytes] = {}
         jobs: dict[int, Job] = {}
         for number, content in lines:
             try:
-                item = parse(Item, content)
-                check_sizes([item], self._service.limits)
+                job = parse(Item, content).job(self._options)
+                check_sizes([job], self._service.limits)
             except RefusedError as problem:
                 answers[number] = _error_line(number, problem)
             else:
-                jobs[number] = Job.of(item, self._options)
+                jobs[number] = job
         answers |= await self._label(jobs)
         return [answers[number] for number, _ in lines]
 
@@ -165,7 +160,7 @@ class LabelStream:
         except RefusedError as problem:
             if len(jobs) == 1 or problem.status == 503:
                 return {number: _error_line(number, problem) for number in jobs}
-            # One bad line among many: the others have a right to their answers. (503: all are too late.)
+            # One line of many failed: label each alone. (503: all are too late.)
             alone = [await self._label({number: job}) for number, job in jobs.items()]
             return {number: answer for one in alone for number, answer in one.items()}
         return dict(zip(jobs, results, strict=True))

@@ -30,9 +30,9 @@ function endpoint(path, method, operation) {
 
 function row(status, description, content) {
   const [type, { schema }] = Object.entries(content)[0];
-  const isError = schema?.$ref.endsWith("/Error");
+  const isError = schema?.$ref?.endsWith("/Error");
   const meaning = element("td", "", description, " ", isError ? "" : element("code", "", type));
-  return element("tr", "", element("td", "", status), meaning, element("td", "", schema ? reference(schema) : ""));
+  return element("tr", "", element("td", "", status), meaning, element("td", "", ...(schema?.anyOf ?? (schema ? [schema] : [])).flatMap((one) => [reference(one), " "])));
 }
 
 function reference(schema) {

@@ -1,18 +1,19 @@
-"""What the server answers to requests that are right, over a real socket."""
+"""What the server answers to valid requests, over a real socket."""
 
 from __future__ import annotations
 
 import json
 import re
 from pathlib import Path
-from typing import get_args
 
 import jsonschema
 import pytest
 
 from spansrl.formats.jsonl import sentence_schema
-from spansrl.server.app import DOORS
-from spansrl.server.messages import PredicateType
+from spansrl.language.frames import FrameIndex
+from spansrl.language.frames.parsing import Roleset
+from spansrl.server.app import ENDPOINTS
+from spansrl.server.openapi import openapi
 from spansrl.structures import PREDICATE_TYPES, Sentence
 
 TEXT = "The cat chased a mouse. It rained."
@@ -39,7 +40,12 @@ def test_many_items_come_back_in_order_with_their_ids(client):
     assert "text" not in results[1]
 
 
-def test_predicates_that_are_given_are_those_that_are_labelled(client):
+def test_several_texts_come_back_in_order(client):
+    results = client.label(texts=["He waited.", "", "It rained."]).json["results"]
+    assert [result["text"] for result in results] == ["He waited.", "", "It rained."]
+
+
+def test_predicates_that_are_given_are_those_that_are_labeled(client):
     result = client.label(tokens=["They", "chased", "and", "fled"], predicates=[3, 2]).json["results"][0]
     assert [prop["pred"] for prop in result["sentences"][0]["props"]] == [2, 3]
 
@@ -50,14 +56,24 @@ def test_no_given_predicate_is_not_the_same_as_none_given(client):
     assert len(client.label(tokens=tokens).json["results"][0]["sentences"][0]["props"]) == 1
 
 
-def test_predicate_types_reach_the_pipeline(client, pipeline):
-    assert client.label(text=TEXT, predicate_types=["noun"]).json["results"][0]["sentences"][0]["props"] == []
-    client.label(text=TEXT)
-    assert pipeline.predicates == [("noun",), PREDICATE_TYPES]
+@pytest.mark.parametrize(
+    ("wanted", "types"),
+    [
+        ("noun", ("noun",)),
+        ("auxiliaries", ("auxiliary",)),
+        (["verbs", "noun", "verb"], ("verb", "noun")),
+        (None, PREDICATE_TYPES),
+    ],
+)
+def test_predicate_types_reach_the_pipeline(client, pipeline, wanted, types):
+    assert client.label(text=TEXT, predicates=wanted).status == 200
+    assert pipeline.predicates == [types]
 
 
-def test_the_predicate_types_of_a_request_are_those_of_the_library():
-    assert get_args(PredicateType) == PREDICATE_TYPES
+def test_an_item_may_have_predicates_of_its_own(client, pipeline):
+    items = [{"text": "It rained.", "predicates": "noun"}, {"text": "It poured."}]
+    assert client.label(items=items, predicates="verb").status == 200
+    assert sorted(pipeline.predicates) == [("noun",), ("verb",)]
 
 
 def test_pictures_come_when_they_are_asked_for(client):
@@ -66,6 +82,23 @@ def test_pictures_come_when_they_are_asked_for(client):
     assert len(pictures) == 2
     assert pictures[0].startswith("<div")
     assert "chas.01" in pictures[0]
+    (result,) = client.label(text=TEXT, svg=True).json["results"]
+    assert "html" not in result
+    assert [svg.startswith("<svg") for svg in result["svg"]] == [True, True]
+
+
+def test_senses_are_explained_when_asked_for(client, pipeline):
+    frames = [
+        Roleset("chas.01", "follow", {"0": "follower", "1": "thing followed"}, [("v", "chas")]),
+        Roleset("chas.02", "hunt", {}, [("v", "chas")]),
+    ]
+    pipeline.frames = FrameIndex.of(frames)
+    (prop,) = client.label(text="The cat chased a mouse.", explain=True).json["results"][0]["sentences"][0][
+        "props"
+    ]
+    assert prop["definition"] == "follow"
+    assert prop["roles"] == {"ARG0": "follower", "ARG1": "thing followed"}
+    assert prop["alternatives"] == [{"sense": "chas.02", "definition": "hunt"}]
 
 
 def test_text_beyond_ascii_comes_back_as_it_was(client):
@@ -89,33 +122,17 @@ def test_health_and_readiness(client):
     assert client.get("/readyz").json == {"status": "ready"}
 
 
-def test_the_metrics_count_requests_batches_and_characters(client):
+def test_the_metrics_count_requests_and_batches(client):
     client.label(text=TEXT)
     client.get("/no/such/page")
     client.request("BREW", "/healthz")
     lines = client.get("/metrics").body.decode().splitlines()
-    assert 'spansrl_requests_total{method="POST",path="/v1/label",status="200"} 1' in lines
-    assert 'spansrl_requests_total{method="GET",path="other",status="404"} 1' in lines
-    assert 'spansrl_requests_total{method="other",path="/healthz",status="405"} 1' in lines
-    assert "spansrl_batch_items_count 1" in lines
-    assert f"spansrl_characters_total {len(TEXT) + 1}" in lines
-    assert "spansrl_queue_characters 0" in lines
-    for line in lines:
-        name, _, value = line.rpartition(" ")
-        assert line.startswith("# ") or (name.startswith("spansrl_") and float(value) >= 0)
-
-
-def test_every_bucket_of_a_histogram_counts_those_before_it_too(client):
-    for _ in range(3):
-        client.label(text=TEXT)
-    lines = client.get("/metrics").body.decode().splitlines()
-    buckets = [
-        int(line.split()[-1])
-        for line in lines
-        if line.startswith('spansrl_request_seconds_bucket{path="/v1/label"')
-    ]
-    assert buckets == sorted(buckets)
-    assert buckets[-1] == 3
+    assert 'spansrl_requests_total{method="POST",path="/v1/label",status="200"} 1.0' in lines
+    assert 'spansrl_requests_total{method="GET",path="other",status="404"} 1.0' in lines
+    assert 'spansrl_requests_total{method="other",path="/healthz",status="405"} 1.0' in lines
+    assert "spansrl_batch_sentences_count 1.0" in lines
+    assert "spansrl_batch_sentences_sum 2.0" in lines
+    assert "spansrl_wait_seconds 0.0" in lines
 
 
 def test_answers_carry_headers_that_protect_browsers(client):
@@ -128,7 +145,7 @@ def test_answers_carry_headers_that_protect_browsers(client):
         assert "server" not in headers
 
 
-def test_unknown_addresses_and_methods_are_told_in_json(client):
+def test_unknown_paths_and_methods_are_refused_in_json(client):
     assert client.get("/no/such/page").status == 404
     assert client.get("/no/such/page").error["code"] == "not_found"
     wrong = client.get("/v1/label")
@@ -142,9 +159,7 @@ def test_files_beside_the_static_ones_cannot_be_reached(client):
 
 @pytest.fixture(scope="module")
 def document():
-    from spansrl.server.openapi import openapi
-
-    return openapi(DOORS)
+    return openapi(ENDPOINTS)
 
 
 def schema(document, name):
@@ -152,10 +167,10 @@ def schema(document, name):
     return {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
 
 
-def test_the_openapi_document_lists_every_door(client, document):
+def test_the_openapi_document_lists_every_endpoint(client, document):
     assert client.get("/openapi.json").json == document
-    listed = {(method.upper(), path) for path, doors in document["paths"].items() for method in doors}
-    assert listed == {(door.method, door.path) for door in DOORS}
+    listed = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+    assert listed == {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
 
 
 def test_every_reference_of_the_openapi_document_leads_somewhere(document):
@@ -163,19 +178,20 @@ def test_every_reference_of_the_openapi_document_leads_somewhere(document):
     references = {part.split('"')[0] for part in text.split('"$ref": "')[1:]}
     assert references
     for reference in references:
-        place = document
+        found = document
         for key in reference.removeprefix("#/").split("/"):
-            place = place[key]
+            found = found[key]
 
 
-def test_answers_are_what_the_openapi_document_says(client, document):
+def test_answers_match_the_openapi_document(client, document):
     jsonschema.validate(client.label(text=TEXT, html=True).json, schema(document, "LabelResponse"))
     for result in client.label(text=TEXT).json["results"]:
         for sent in result["sentences"]:
             jsonschema.validate(sent, sentence_schema())
     jsonschema.validate(client.label(text=1).json, schema(document, "Error"))
-    for line in client.stream({"text": TEXT, "id": "a"}, {"text": 1}).lines:
-        jsonschema.validate(line, schema(document, "StreamLine"))
+    line, error = client.stream({"text": TEXT, "id": "a"}, {"text": 1}).lines
+    jsonschema.validate(line, schema(document, "Result"))
+    jsonschema.validate(error, schema(document, "StreamError"))
 
 
 @pytest.mark.parametrize(
@@ -183,10 +199,11 @@ def test_answers_are_what_the_openapi_document_says(client, document):
     [
         {"text": "a"},
         {"tokens": ["a"], "predicates": [0]},
+        {"texts": ["a", "b"], "predicates": "verbs"},
         {"items": [{"text": "a"}], "text": None, "html": True},
     ],
 )
-def test_the_openapi_schema_takes_what_the_server_takes(client, document, message):
+def test_the_openapi_schema_accepts_what_the_server_accepts(client, document, message):
     jsonschema.validate(message, schema(document, "LabelRequest"))
     assert client.label(**message).status == 200
 
@@ -202,7 +219,10 @@ def test_the_openapi_schema_takes_what_the_server_takes(client, document, messag
         {"text": "a", "tokens": ["a"]},
         {"text": "a", "items": [{"text": "a"}]},
         {"tokens": ["a"], "predicates": [0, 0]},
-        {"text": "a", "predicate_types": ["verbs"]},
+        {"tokens": ["a"], "predicates": [-1]},
+        {"tokens": ["a"], "predicates": [0, "verb"]},
+        {"text": "a", "predicates": ["adverb"]},
+        {"text": "a", "texts": ["a"]},
         {"items": [{"text": "a", "html": True}]},
     ],
 )

@@ -1,4 +1,4 @@
-"""JSON lines in, JSON lines out: over a real socket, with clients of all kinds."""
+"""JSON Lines in, JSON Lines out: over a real socket, with clients of all kinds."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_every_line_is_answered_in_order(client):
     assert answer.lines[7]["sentences"][0]["props"][0]["sense"] == "end.01"
 
 
-def test_lines_are_labelled_together(client, pipeline):
+def test_lines_are_labeled_together(client, pipeline):
     client.stream(*({"text": f"Line {k} ended."} for k in range(500)))
     assert len(pipeline.calls) < 100
 
@@ -73,13 +73,13 @@ def test_an_empty_stream_is_answered_with_nothing(client):
 
 
 def test_options_stand_in_the_address(client, pipeline):
-    (line,) = client.stream({"text": "It rained."}, query="?predicate_types=noun,verb&html=true").lines
+    (line,) = client.stream({"text": "It rained."}, query="?predicates=noun,verb&html=true").lines
     assert pipeline.predicates == [("noun", "verb")]
     assert len(line["html"]) == 1
 
 
 def test_types_may_stand_in_an_option_each(client, pipeline):
-    client.stream({"text": "It rained."}, query="?predicate_types=noun&predicate_types=verb,adjective")
+    client.stream({"text": "It rained."}, query="?predicates=noun&predicates=verbs,adjective")
     assert pipeline.predicates == [("noun", "verb", "adjective")]
 
 
@@ -113,7 +113,9 @@ def test_a_line_beyond_the_limit_ends_the_stream_after_what_came_before(serve):
         first, last = client.stream({"text": "a"}, {"text": "b" * 300}, {"text": "c"}).lines
         assert first["text"] == "a"
         assert (last["line"], last["error"]["code"]) == (2, "too_large")
-        assert last["error"]["message"] == ("a line of more than 200 bytes; cut it up, and go on from there")
+        assert last["error"]["message"] == (
+            "a line of more than 200 bytes; split it, and continue from there"
+        )
 
 
 def test_blank_lines_count_when_a_line_beyond_the_limit_is_named(serve):
@@ -168,9 +170,22 @@ def test_there_are_only_so_many_streams(serve):
         wait_until(lambda: client.stream({"text": "b"}).status == 200)
 
 
-def test_a_stream_is_not_stopped_by_a_full_queue(serve):
-    with serve(queue_chars=10) as client:
-        assert len(client.stream(*[{"text": "a" * 50}] * 20).lines) == 20
+def test_a_stream_waits_its_turn_instead_of_being_refused(serve):
+    with serve(wait_seconds=0.001) as client:
+        assert len(client.stream(*[{"text": "It rained. " * 50}] * 20).lines) == 20
+
+
+@pytest.mark.parametrize("trickle", [b" ", b"\n", b"x"])
+def test_bytes_that_complete_no_line_do_not_keep_a_stream_open(serve, trickle):
+    with serve(read_seconds=0.4) as client, client.open() as connection:
+        connection.sendall(head() + chunk({"text": "a"}))
+        reader = Reader(connection)
+        assert reader.line()["text"] == "a"
+        for _ in range(10):
+            connection.sendall(b"1\r\n" + trickle + b"\r\n")
+            time.sleep(0.1)
+        assert "spansrl_streams 0.0" in client.get("/metrics").body.decode()
+        assert reader.line()["error"]["code"] == "too_slow"
 
 
 def test_when_the_server_ends_a_stream_is_told_where_to_go_on(client):
@@ -229,7 +244,7 @@ def test_a_client_that_hangs_up_frees_its_place(serve, pipeline, when):
         with client.open() as connection:
             connection.sendall(head() + chunk({"text": "a"}) + (END if "wait" in when else b""))
             wait_until(lambda: pipeline.calls)
-        wait_until(lambda: "spansrl_streams 0" in client.get("/metrics").body.decode())
+        wait_until(lambda: "spansrl_streams 0.0" in client.get("/metrics").body.decode())
 
 
 def test_bytes_that_are_no_chunks_end_the_connection(client):

@@ -99,7 +99,7 @@ def test_work_for_a_client_that_hangs_up_is_dropped(client, pipeline):
     pipeline.may_go.set()
     assert is_fine(client)
     assert pipeline.calls == [["It rained."], ["It rained."]]
-    assert 'status="499"} 2' in client.get("/metrics").body.decode()
+    assert 'status="499"} 2.0' in client.get("/metrics").body.decode()
 
 
 @pytest.mark.parametrize("cut", [10, len(HEAD), len(REQUEST) - 3])
@@ -133,8 +133,38 @@ def test_what_is_no_http_is_turned_away(client, nonsense):
         except OSError:
             pass  # it was turned away before it was done
         answer = read_all(connection)
-        assert answer == b"" or answer.startswith(b"HTTP/1.1 4")
+        if answer:
+            assert answer.startswith(b"HTTP/1.1 4")
+            assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["code"]
     assert is_fine(client)
+
+
+@pytest.mark.parametrize(
+    "request_line",
+    [b"GET  /  HTTP/1.1", b"GET / HTTP/one", b"nonsense"],
+)
+def test_malformed_http_is_refused_in_json(client, request_line):
+    with client.open() as connection:
+        connection.sendall(request_line + b"\r\nHost: localhost\r\n\r\n" + b"x" * 100_000)
+        answer = read_all(connection)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["code"] == "bad_request"
+
+
+def test_a_length_with_a_transfer_encoding_is_refused(client):
+    with client.open() as connection:
+        framing = f"Content-Length: {len(BODY)}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+        connection.sendall(HEAD + framing + b"%x\r\n" % len(BODY) + BODY + b"\r\n0\r\n\r\n" + REQUEST)
+        answer = read_all(connection)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"Transfer-Encoding" in answer
+    assert answer.count(b"HTTP/1.1 ") == 1  # what follows is not answered
+
+
+@pytest.mark.parametrize("value", ["bytes=abc", "bytes=0-3", "bytes=9999999-"])
+def test_a_range_is_answered_with_the_whole_file(client, value):
+    answer = client.get("/static/icon.svg", Range=value)
+    assert (answer.status, answer.body) == (200, client.get("/static/icon.svg").body)
 
 
 def test_beyond_the_limit_of_connections_clients_are_told_to_come_back(serve):
@@ -142,11 +172,10 @@ def test_beyond_the_limit_of_connections_clients_are_told_to_come_back(serve):
         wait_until(lambda: open_connections(client) == 0)
         held = [client.open() for _ in range(3)]
         time.sleep(0.2)
-        with client.open() as connection:
-            answer = read_all(connection)
-            assert answer.startswith(b"HTTP/1.1 503 ")
-            assert b"Retry-After: 5" in answer
-            assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["code"] == "too_many_connections"
+        body = json.dumps({"text": "It rained. " * 50_000}).encode()
+        refused = client.post("/v1/label", body)  # a body that fills the socket's buffers
+        assert (refused.status, refused.error["code"]) == (503, "too_many_connections")
+        assert (refused.headers["retry-after"], refused.headers["connection"]) == ("5", "close")
         for connection in held:
             connection.close()
         time.sleep(0.2)
@@ -160,9 +189,9 @@ def test_many_requests_on_one_connection_are_answered_in_turn(client):
     assert answer.count(b"HTTP/1.1 200") == 5
 
 
-def queued(client) -> int:
+def queued(client) -> float:
     lines = client.get("/metrics").body.decode().splitlines()
-    return int(next(line for line in lines if line.startswith("spansrl_queue")).split()[-1])
+    return float(next(line for line in lines if line.startswith("spansrl_wait")).split()[-1])
 
 
 def open_connections(client) -> int:

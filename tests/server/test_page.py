@@ -461,11 +461,11 @@ def test_an_error_of_the_server_is_shown_and_goes_away(page):
 
 
 def test_a_busy_server_is_asked_again(serve, browser, pipeline):
-    with serve(queue_chars=200) as client:
+    with serve(wait_seconds=0.5) as client:
         page = Page(client, browser)
         wait_until(lambda: page.all("#sentences .sentence"))
         pipeline.may_go.clear()
-        others = [Thread(target=client.label, kwargs={"text": "It rained. " * 15}) for _ in range(3)]
+        others = [Thread(target=client.label, kwargs={"text": "It rained. " * 300}) for _ in range(30)]
         for other in others:
             other.start()
         wait_until(lambda: client.label(text=TEXT * 5).status == 429)
@@ -480,9 +480,9 @@ def test_a_busy_server_is_asked_again(serve, browser, pipeline):
 
 def test_a_server_that_is_not_ready_is_asked_again_after_its_own_delay(page):
     wait_until(lambda: page.all("#sentences .sentence"))
-    page.client.service.finish()
+    page.client.service._is_loaded = False
     page.type(TEXT)
-    wait_until(lambda: page.text("#error").endswith("Trying again in 5 s."))
+    wait_until(lambda: page.text("#error").endswith("Trying again in 1 s."))
     assert "The server is not ready" in page.text("#error")
 
 

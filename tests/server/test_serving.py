@@ -21,10 +21,10 @@ from client import Client, read_all
 from serving import wait_until
 from spansrl.cli import serve as serve_module
 from spansrl.errors import ConfigError, MissingExtraError
-from spansrl.server.gate import Gate
 from spansrl.server.limits import Limits
-from spansrl.server.metrics import Metrics
-from spansrl.server.running import _allowed, _listening
+from spansrl.server.middleware import Frontend
+from spansrl.server.service import Service
+from spansrl.server.serving import allowed_hosts, listen
 
 # The program with a pipeline that takes a moment for each text.
 PROGRAM = f"""
@@ -33,15 +33,12 @@ sys.path.insert(0, {str(Path(__file__).parent)!r})
 import spansrl
 from fake import FakePipeline
 
-class Slow(FakePipeline):
-    def _called(self, texts, predicates):
-        time.sleep(0.02 * len(texts))
-        return super()._called(texts, predicates)
-
 def load(path=None, *, threads=None):
     if path is not None:
         raise spansrl.errors.ModelError(f"{{path}}: is no model")
-    return Slow()
+    pipeline = FakePipeline()
+    pipeline.seconds = 0.005
+    return pipeline
 
 spansrl.load = load
 from spansrl.cli import main
@@ -124,7 +121,7 @@ def test_sigterm_waits_for_a_request_that_is_running():
         items = [{"text": "It rained."}] * 50  # about a second's work
         thread = threading.Thread(target=lambda: found.append(client.label(items=items)))
         thread.start()
-        wait_until(lambda: "spansrl_queue_characters 0" not in client.get("/metrics").body.decode() or found)
+        wait_until(lambda: "spansrl_wait_seconds 0.0" not in client.get("/metrics").body.decode() or found)
         time.sleep(0.1)
         running.send_signal(signal.SIGTERM)
         assert running.wait(20) == 0
@@ -176,26 +173,26 @@ def test_a_port_that_is_taken_is_one_line_and_exit_code_1():
 @pytest.mark.parametrize(
     ("host", "reason"),
     [
-        ("", "the host is empty; give an address: 127.0.0.1, or 0.0.0.0 for all networks"),
+        ("", "the host is empty; use 127.0.0.1, or 0.0.0.0 for all interfaces"),
         ("no host", "cannot listen on no host, port 0: Name or service not known; try another"),
         ("a..b", "cannot listen on a..b, port 0: "),
     ],
 )
 def test_a_host_that_is_none_is_refused_with_a_reason(host, reason):
     with pytest.raises(ConfigError, match=f"^{re.escape(reason)}"):
-        _listening(host, 0)
+        listen(host, 0)
 
 
 @pytest.mark.parametrize("seconds", [math.nan, math.inf])
 def test_a_limit_without_end_is_refused(seconds):
-    with pytest.raises(ConfigError, match=f"the limit seconds is {seconds}; give a finite number above 0"):
+    with pytest.raises(ConfigError, match=f"the limit seconds is {seconds}"):
         Limits(seconds=seconds)
 
 
 def test_a_limit_that_is_none_is_refused():
-    done = subprocess.run(command("--max-items", 0), capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(command("--max-texts", 0), capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode == 2
-    with pytest.raises(ConfigError, match="the limit seconds is 0; give a finite number above 0"):
+    with pytest.raises(ConfigError, match="the limit seconds is 0"):
         Limits(seconds=0)
 
 
@@ -225,11 +222,18 @@ def test_every_limit_is_an_option():
         ("0.0.0.0", ("srl.example.org:8000",), "srl.example.org:8000", True),
         ("fd00::5", ("srl.example.org",), "[fd00::5]:8000", True),
         ("0.0.0.0", ("[fd00::5]:8000",), "[fd00::5]", True),
+        ("127.0.0.1", (), "localhost:80@evil.example", False),
+        ("127.0.0.1", (), "localhost:80:80", False),
+        ("127.0.0.1", (), "localhost:", False),
+        ("127.0.0.1", (), "[::1", False),
+        ("127.0.0.1", (), "evil.example/localhost", False),
+        ("0.0.0.0", (), "anything.example@evil.example", False),
     ],
 )
 def test_only_names_that_belong_to_the_server_are_answered(host, names, header, allowed):
-    gate = Gate(answer_200, metrics=Metrics(queue=int, streams=int), paths=(), hosts=_allowed(host, names))
-    assert status_of(gate, header) == (200 if allowed else 421)
+    service = Service(lambda: None, Limits(), print)
+    app = Frontend(answer_200, service=service, paths=(), hosts=allowed_hosts(host, names))
+    assert (status_of(app, header) == 200) == allowed
 
 
 async def answer_200(scope, receive, send):

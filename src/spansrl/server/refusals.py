@@ -1,4 +1,4 @@
-"""What clients are told when a request is refused: a status, a code for programs, a sentence for people."""
+"""Refused requests: a status, a code for programs, and a sentence for people, always as JSON."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ CLIENT_GONE = 499  # nginx's number for it
 
 
 class RefusedError(Exception):
-    """A request that is not answered with what it asked for.
+    """A request that does not get what it asked for.
 
-    `details` name the places that are wrong; `retry_after` is in seconds, for what may work later.
+    `details` name the wrong fields; `retry_after` is in seconds, for what may work later.
     """
 
     def __init__(
@@ -35,44 +35,36 @@ class RefusedError(Exception):
         self.retry_after = retry_after
 
     def to_dict(self) -> dict[str, Any]:
-        """The error as the JSON object that clients see."""
         error: dict[str, Any] = {"code": self.code, "message": str(self)}
         if self.details:
             error["details"] = list(self.details)
         return {"error": error}
 
     def to_response(self) -> Response:
-        """The error as an answer."""
         headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
         body = json.dumps(self.to_dict(), ensure_ascii=False) + "\n"
         return Response(body, self.status, headers, media_type="application/json")
 
 
 class ClientGoneError(RefusedError):
-    """The client hung up; its work is dropped, and nobody reads this answer. The metrics see it."""
+    """The client closed the connection; only the metrics see this answer."""
 
     def __init__(self) -> None:
         super().__init__(CLIENT_GONE, "client_gone", "the client closed the connection before the answer")
 
 
-_CODES = {404: "not_found", 405: "method_not_allowed"}
 _MESSAGES = {
-    404: "there is nothing at this address; GET /openapi.json lists what there is, /docs shows it",
-    405: "this address does not take this method; GET /openapi.json lists what it takes",
+    404: ("not_found", "nothing at this path; GET /openapi.json lists all paths, /docs shows them"),
+    405: ("method_not_allowed", "this path does not accept this method; see GET /openapi.json"),
 }
 
 
-async def answer_problem(request: Request, error: Exception) -> Response:
-    """Handler for `RefusedError`s that a route raises."""
-    assert isinstance(error, RefusedError)
-    return error.to_response()
-
-
-async def answer_http_exception(request: Request, error: Exception) -> Response:
-    """Handler for what starlette itself refuses: unknown addresses and methods."""
+async def answer_refusal(request: Request, error: Exception) -> Response:
+    """Exception handler for `RefusedError` and for starlette's own refusals."""
+    if isinstance(error, RefusedError):
+        return error.to_response()
     assert isinstance(error, HTTPException)
-    status = error.status_code
-    problem = RefusedError(status, _CODES.get(status, "refused"), _MESSAGES.get(status, error.detail))
-    response = problem.to_response()
+    code, message = _MESSAGES.get(error.status_code, ("refused", error.detail))
+    response = RefusedError(error.status_code, code, message).to_response()
     response.headers.update(error.headers or {})
     return response

@@ -1,0 +1,148 @@
+"""Around every request: host check, headers that protect browsers, metrics, and connections closed politely.
+
+Closing a socket with unread bytes destroys the answer that is on its way. So after an answer to a request
+whose body has not been read, the rest of it is read and dropped for a moment before the connection is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Collection
+from http import HTTPMethod
+from time import monotonic
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from spansrl.server.refusals import CLIENT_GONE, RefusedError
+from spansrl.server.service import Service
+
+ANY_HOST = "*"
+OVER_LIMIT = "over_limit"  # key in the state of connections beyond the limit
+DROP_SECONDS = 2.0  # of reading what nobody needs
+_HOST = re.compile(r"([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
+_METHODS = tuple(HTTPMethod)
+
+# The page loads its own files and talks to its own server only, with no inline code or style.
+SECURITY_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+_log = logging.getLogger(__name__)
+
+
+class Frontend:
+    """ASGI middleware around all routes; `paths` are those that the metrics distinguish."""
+
+    def __init__(
+        self, app: ASGIApp, *, service: Service, paths: Collection[str], hosts: Collection[str]
+    ) -> None:
+        self.app = app
+        self.service = service
+        self.paths = paths
+        self.hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began = monotonic()
+        exchange = _Exchange(scope, receive, send, self.service)
+        try:
+            await self._answer(scope, exchange)
+        except Exception:
+            _log.exception("%s %s failed", scope["method"], scope["path"])
+            if exchange.status:  # too late for another answer; cut this one off, so that it is not mistaken
+                raise
+            refusal = RefusedError(500, "internal", "something went wrong in the server; see its log")
+            await refusal.to_response()(scope, exchange.receive, exchange.send)
+        finally:
+            # Clients may invent methods and paths, but not new lines of the metrics.
+            path = scope["path"] if scope["path"] in self.paths else "other"
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            metrics = self.service.metrics
+            metrics.requests.labels(method, path, str(exchange.status or CLIENT_GONE)).inc()
+            metrics.seconds.labels(path).observe(monotonic() - began)
+
+    async def _answer(self, scope: Scope, exchange: _Exchange) -> None:
+        # Answering a Range request in full is allowed; starlette's refusals of bad ones are not JSON.
+        scope["headers"] = [(name, value) for name, value in scope["headers"] if name != b"range"]
+        refusal = self._refusal(scope)
+        app = self.app if refusal is None else refusal.to_response()
+        await app(scope, exchange.receive, exchange.send)
+
+    def _refusal(self, scope: Scope) -> RefusedError | None:
+        headers = Headers(scope=scope)
+        if scope.get("state", {}).get(OVER_LIMIT):
+            message = "too many open connections; try again later"
+            return RefusedError(503, "too_many_connections", message, retry_after=5)
+        if "content-length" in headers and "transfer-encoding" in headers:
+            message = "Content-Length and Transfer-Encoding in one request; send one of them"
+            return RefusedError(400, "bad_request", message)
+        host = headers.get("host", "")
+        name = host_name(host)
+        if name is None and (host or ANY_HOST not in self.hosts):
+            return RefusedError(
+                400, "bad_request", "the Host header is not a host name with an optional port"
+            )
+        if ANY_HOST not in self.hosts and name not in self.hosts:
+            message = f"this server does not answer to {name!r}; allow that name with --allow-host"
+            return RefusedError(421, "unknown_host", message)
+        return None
+
+
+class _Exchange:
+    """One request and its answer, with the headers that every answer has."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, service: Service) -> None:
+        headers = Headers(scope=scope)
+        self._receive = receive
+        self._send = send
+        self._service = service
+        has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+        self._body_ended = not has_body
+        self._is_ambiguous = "transfer-encoding" in headers and "content-length" in headers
+        self.status = 0
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self._body_ended = self._body_ended or not message.get("more_body", False)
+        return message
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            headers.update(SECURITY_HEADERS)
+            headers.setdefault("Cache-Control", "no-store")
+            if not self._body_ended or self._is_ambiguous or self._service.finishing.is_set():
+                headers["Connection"] = "close"
+        elif not self._body_ended and not message.get("more_body", False):
+            await self._send({**message, "more_body": True})
+            await self._drop_body()
+            message = {"type": "http.response.body", "body": b"", "more_body": False}
+        await self._send(message)
+
+    async def _drop_body(self) -> None:
+        try:
+            async with asyncio.timeout(DROP_SECONDS):
+                while not self._body_ended:
+                    await self.receive()
+        except TimeoutError:
+            return  # the client had time to read its answer
+
+
+def host_name(host: str) -> str | None:
+    """The name in a Host header, without the port; None if it is not one."""
+    match = _HOST.fullmatch(host)
+    return None if match is None else match[1].lower()

@@ -1,0 +1,299 @@
+"""Requests and answers as pydantic models: they check what comes in and describe themselves in OpenAPI."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.config import JsonDict
+from pydantic_core import ErrorDetails, PydanticCustomError
+from starlette.datastructures import QueryParams
+
+from spansrl.errors import DataError
+from spansrl.formats.jsonl import decode_json
+from spansrl.server import labeling
+from spansrl.server.labeling import GIVEN, Job
+from spansrl.server.limits import Limits
+from spansrl.server.refusals import RefusedError
+from spansrl.structures import PREDICATE_TYPES
+
+SENTENCE = "#/components/schemas/Sentence"  # where OpenAPI has the schema of the wire format
+# "verb" and "verbs" are the same.
+_PLURALS = ("verbs", "nouns", "adjectives", "auxiliaries")
+TYPES = dict(zip((*PREDICATE_TYPES, *_PLURALS), PREDICATE_TYPES * 2, strict=True))
+
+
+def _invalid(message: str) -> PydanticCustomError:
+    return PydanticCustomError("invalid", "{message}", {"message": message})
+
+
+def _check_text(text: str) -> str:
+    if "\0" in text:
+        raise _invalid("NUL characters (U+0000) are not allowed; remove them")
+    if any("\ud800" <= char <= "\udfff" for char in text if not char.isascii()):
+        raise _invalid("half of a surrogate pair is not a character; remove it")
+    return text
+
+
+def _predicates(value: Any) -> tuple[str, ...] | tuple[int, ...] | None:
+    """One type or several, or token indices."""
+    if value is None:
+        return None
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list):
+        raise _invalid("must be a predicate type, a list of types, or a list of token indices")
+    if all(isinstance(item, int) and not isinstance(item, bool) for item in items):
+        if any(item < 0 for item in items):
+            raise _invalid("token indices count from 0")
+        if len(set(items)) < len(items):
+            raise _invalid("a token index appears twice")
+        return tuple(sorted(items))
+    if unknown := [item for item in items if not isinstance(item, str) or item not in TYPES]:
+        raise _invalid(
+            f"unknown predicate type {unknown[0]!r}. Choose from: {', '.join(PREDICATE_TYPES)}; "
+            "or give token indices"
+        )
+    return tuple(dict.fromkeys(TYPES[item] for item in items))
+
+
+_CHECKED = AfterValidator(_check_text)
+_NO_NUL_SCHEMA = Field(json_schema_extra={"pattern": r"^[^\u0000]*$"})
+Text = Annotated[str, _CHECKED, _NO_NUL_SCHEMA]
+Token = Annotated[str, Field(min_length=1), _CHECKED, _NO_NUL_SCHEMA]
+_TYPE_SCHEMA: JsonDict = {"enum": list(TYPES)}
+_TYPES_SCHEMA: JsonDict = {"type": "array", "items": _TYPE_SCHEMA, "minItems": 1}
+_INDICES_SCHEMA: JsonDict = {
+    "type": "array",
+    "items": {"type": "integer", "minimum": 0},
+    "uniqueItems": True,
+}
+Predicates = Annotated[
+    Any,
+    BeforeValidator(_predicates),
+    WithJsonSchema({"anyOf": [_TYPE_SCHEMA, _TYPES_SCHEMA, _INDICES_SCHEMA, {"type": "null"}]}),
+    Field(description="Predicate types to find (all by default); with 'tokens' also token indices from 0."),
+]
+
+
+def _exactly_one(*choices: str) -> JsonDict:
+    """JSON schema: one of the fields is present, and the others are not."""
+    absent: JsonDict = {"type": "null"}
+    return {
+        "oneOf": [
+            {
+                "required": [choice],
+                "properties": {name: {"not": absent} if name == choice else absent for name in choices},
+            }
+            for choice in choices
+        ]
+    }
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Options(_Message):
+    """How to label, and what to return."""
+
+    predicates: Predicates = None
+    html: Annotated[bool, Field(description="Add a drawing of each sentence as an HTML fragment.")] = False
+    svg: Annotated[bool, Field(description="Add a drawing of each sentence as SVG.")] = False
+    explain: Annotated[
+        bool, Field(description="Add definitions, roles and alternatives of senses, from PropBank's frames.")
+    ] = False
+
+    @classmethod
+    def from_query(cls, query: QueryParams) -> Options:
+        """The options of a stream, which are in its URL; types are separated by commas."""
+        found: dict[str, object] = dict(query)
+        if "predicates" in query:
+            found["predicates"] = ",".join(query.getlist("predicates")).split(",")
+        for name, value in query.items():
+            if value in ("true", "false"):
+                found[name] = value == "true"
+        with _refusing("the query", cls):
+            return cls.model_validate(found)
+
+
+class Item(_Message):
+    """One thing to label: a text, or one sentence as tokens."""
+
+    model_config = ConfigDict(json_schema_extra=_exactly_one("text", "tokens"))
+
+    id: Annotated[Text, Field(max_length=200, description="Returned with the result.")] | None = None
+    text: Annotated[Text, Field(description="Plain text of any number of sentences.")] | None = None
+    tokens: Annotated[list[Token], Field(min_length=1, description="One sentence.")] | None = None
+    predicates: Predicates = None
+
+    @model_validator(mode="after")
+    def check(self) -> Self:
+        if (self.text is None) == (self.tokens is None):
+            raise _invalid("give either 'text' or 'tokens'")
+        self._check_predicates(self.tokens)
+        return self
+
+    def _check_predicates(self, tokens: Sequence[str] | None) -> None:
+        indices = self.predicates or ()
+        if indices and isinstance(indices[0], int):
+            if tokens is None:
+                raise _invalid("'predicates' has token indices, which need 'tokens'")
+            if indices[-1] >= len(tokens):
+                raise _invalid(
+                    f"'predicates' has {indices[-1]}; the tokens' indices end at {len(tokens) - 1}"
+                )
+
+    def job(self, options: Options) -> Job:
+        """The item with the options of its request; its own predicates come first."""
+        wanted = options.predicates if self.predicates is None else self.predicates
+        given = self.tokens is not None and wanted is not None and TYPES.keys().isdisjoint(wanted)
+        return Job(
+            text=self.text,
+            tokens=tuple(self.tokens or ()),
+            predicates=wanted if given else (),
+            id=self.id,
+            options=labeling.Options(
+                predicates=GIVEN if given else wanted or PREDICATE_TYPES,
+                html=options.html,
+                svg=options.svg,
+                explain=options.explain,
+            ),
+        )
+
+
+class LabelRequest(Options, Item):
+    """One text or sentence, or many, and how to label them."""
+
+    model_config = ConfigDict(json_schema_extra=_exactly_one("text", "texts", "tokens", "items"))
+
+    texts: Annotated[list[Text], Field(min_length=1, description="Several texts.")] | None = None
+    items: Annotated[list[Item], Field(min_length=1, description="Several texts or sentences.")] | None = None
+
+    @model_validator(mode="after")
+    def check(self) -> Self:
+        names = [n for n in ("text", "texts", "tokens", "items") if getattr(self, n) is not None]
+        if len(names) != 1:
+            found = " and ".join(map(repr, names)) or "none of them"
+            raise _invalid(f"give one of 'text', 'texts', 'tokens' or 'items'; found {found}")
+        if self.id is not None and names[0] in ("texts", "items"):
+            raise _invalid("'id' is for one text; give each of the 'items' its own")
+        self._check_predicates(self.tokens)
+        return self
+
+    def jobs(self) -> list[Job]:
+        if self.texts is not None:
+            return [Item(text=text).job(self) for text in self.texts]
+        return [item.job(self) for item in ([self] if self.items is None else self.items)]
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Result(_Answer):
+    id: Annotated[str, Field(description="From the item.")] = ""
+    text: Annotated[str, Field(description="From the item, if it was a text.")] = ""
+    sentences: list[Annotated[dict[str, Any], WithJsonSchema({"$ref": SENTENCE})]]
+    html: Annotated[list[str], Field(description="One HTML fragment per sentence.")] = []
+    svg: Annotated[list[str], Field(description="One SVG image per sentence.")] = []
+
+
+class LabelResponse(_Answer):
+    results: list[Result]
+
+
+class ErrorDetail(_Answer):
+    where: Annotated[str, Field(description="The field.")]
+    message: str
+
+
+class ErrorInfo(_Answer):
+    code: Annotated[str, Field(description="For programs: 'invalid', 'too_large', 'busy', …")]
+    message: Annotated[str, Field(description="For people: what is wrong and what to do.")]
+    details: list[ErrorDetail] = []
+
+
+class Error(_Answer):
+    error: ErrorInfo
+
+
+class StreamError(Error):
+    line: Annotated[int, Field(ge=1, description="The line that was not labeled.")]
+
+
+class Status(_Answer):
+    status: Literal["ok", "ready"]
+
+
+Message = TypeVar("Message", bound=_Message)
+
+
+def parse(model: type[Message], body: bytes | bytearray) -> Message:
+    """The message in the bytes; raise a RefusedError that names what is wrong, and where."""
+    try:
+        data = decode_json(body.decode())
+    except UnicodeDecodeError as error:
+        raise _refusal(f"the body is not valid UTF-8 at byte {error.start}") from None
+    except RecursionError:
+        raise _refusal("the body's JSON is nested too deeply") from None
+    except (DataError, ValueError) as error:
+        raise _refusal(f"the body is not valid JSON: {error}") from None
+    with _refusing("the body", model):
+        return model.model_validate(data)
+
+
+def check_sizes(jobs: Sequence[Job], limits: Limits) -> None:
+    """Raise a RefusedError if there are too many jobs or too long ones."""
+    if len(jobs) > limits.texts:
+        raise _too_large(f"{len(jobs)} texts in one request; send at most {limits.texts}, or use a stream")
+    for number, job in enumerate(jobs, start=1):
+        if job.chars > limits.text_chars:
+            raise _too_large(f"text {number} has {job.chars} characters; send at most {limits.text_chars}")
+        if len(job.tokens) > limits.tokens:
+            raise _too_large(f"text {number} has {len(job.tokens)} tokens; send at most {limits.tokens}")
+
+
+@contextmanager
+def _refusing(what: str, model: type[BaseModel]) -> Iterator[None]:
+    """Turn a ValidationError into a RefusedError."""
+    try:
+        yield
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False, include_context=False)
+        details = [_detail(one, model) for one in found[:10]]
+        first = ": ".join(filter(None, details[0].values()))
+        raise _refusal(f"{what} is invalid: {first}", details) from None
+
+
+def _detail(error: ErrorDetails, model: type[BaseModel]) -> dict[str, str]:
+    where, message = ".".join(map(str, error["loc"])), error["msg"]
+    if error["type"] == "extra_forbidden":
+        name = str(error["loc"][-1])[:50]
+        known = model.model_fields if len(error["loc"]) == 1 else Item.model_fields
+        where, message = ".".join(map(str, error["loc"][:-1])), f"unknown field {name!r}{_hint(name, known)}"
+    return {"where": where[:200], "message": message}
+
+
+def _hint(name: str, known: Mapping[str, object]) -> str:
+    near = get_close_matches(name.lower(), known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else f". Choose from: {', '.join(known)}"
+
+
+def _refusal(message: str, details: Sequence[dict[str, str]] = ()) -> RefusedError:
+    return RefusedError(422, "invalid", message, details=details)
+
+
+def _too_large(message: str) -> RefusedError:
+    return RefusedError(413, "too_large", message)
