@@ -198,7 +198,7 @@ def test_a_limit_that_is_none_is_refused():
 
 def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch):
     monkeypatch.setattr("spansrl.cli.serve.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"run: pip install 'spansrl\[serve\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'spansrl\[serve\]'"):
         serve_module.command.main([], standalone_mode=False)
 
 
