@@ -1,19 +1,21 @@
 """The baseline: a linear-chain CRF over BIO tags (Zhou and Xu 2015).
 
-Tags are O, then B-r and I-r for each role r; the predicate is tagged O and V is no tag. Transitions are free,
-as in the authors' code, or constrained so that I-r only follows B-r or I-r.
+Transitions are free, as in the authors' code, or constrained so that I-r only follows B-r or I-r.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 
+from spansrl.inference.config import OutputConfig
 from spansrl.nn.batch import Gold
-from spansrl.nn.encoders.bilstm import init_linear
+from spansrl.nn.initialization import init_linear
+from spansrl.nn.outputs.base import Output
+from spansrl.nn.outputs.tags import gold_tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class TagLogits:
     first: Tensor  # (K,) −inf where forbidden
 
 
-class CrfOutput(nn.Module):
+class CrfOutput(Output):
     """Emissions by a linear layer, and the chain's own scores."""
 
     legal: Tensor
@@ -42,6 +44,19 @@ class CrfOutput(nn.Module):
         legal, legal_first = _legal_moves(n_tags, transitions)
         self.register_buffer("legal", legal, persistent=False)
         self.register_buffer("legal_first", legal_first, persistent=False)
+
+    @classmethod
+    def of(cls, config: OutputConfig, width: int, n_roles: int) -> Self:
+        return cls(width, n_roles, config.transitions)
+
+    def arrays(self, h: Tensor, mask: Tensor) -> dict[str, Tensor]:
+        """`emissions` (N, T, K), `transitions` (K, K), `first` (K,)"""
+        logits = self(h)
+        return {"emissions": logits.emissions, "transitions": logits.transitions, "first": logits.first}
+
+    def gold_loss(self, h: Tensor, mask: Tensor, pred: Tensor, gold: Gold) -> Tensor:
+        """−log P(gold tags), as the mean over propositions"""
+        return crf_loss(self(h), gold_tags(gold, mask, pred), mask)
 
     def forward(self, h: Tensor) -> TagLogits:
         """h (N, T, D) -> scores of all tag sequences"""
@@ -72,34 +87,6 @@ def chain_log_partition(logits: TagLogits, mask: Tensor) -> Tensor:
         logits.emissions, logits.transitions, logits.first, mask
     )
     return result
-
-
-def gold_tags(gold: Gold, mask: Tensor, pred: Tensor) -> Tensor:
-    """(N, T) tag ids of the gold arguments: O is 0, also at the predicate; B-r is 1 + 2r, I-r is 2 + 2r."""
-    tags = torch.zeros(mask.shape, dtype=torch.long, device=mask.device)
-    sizes = gold.last - gold.first + 1
-    longest_first = sizes.argsort(
-        descending=True, stable=True
-    )  # what is nested overwrites what it is nested in
-    prop, role, first, sizes = (
-        part[longest_first] for part in (gold.prop, gold.role, gold.first, sizes)
-    )  # (K,) each
-    inner = torch.repeat_interleave(
-        torch.arange(len(sizes), device=mask.device), sizes
-    )  # the argument of each token
-    within = torch.arange(len(inner), device=mask.device) - (sizes.cumsum(0) - sizes)[inner]
-    tags[prop[inner], first[inner] + within] = 2 + 2 * role[inner]
-    tags[prop, first] = 1 + 2 * role
-    tags[torch.arange(len(pred), device=mask.device), pred] = 0
-    # An argument that another one or the predicate interrupts goes on with a B.
-    stray = (
-        (tags[:, 1:] % 2 == 0)
-        & (tags[:, 1:] > 0)
-        & (tags[:, :-1] != tags[:, 1:])
-        & (tags[:, :-1] != tags[:, 1:] - 1)
-    )
-    tags[:, 1:] -= stray.long()
-    return tags
 
 
 def _legal_moves(n_tags: int, transitions: str) -> tuple[Tensor, Tensor]:

@@ -1,9 +1,6 @@
-"""Span selection: P(i, j | r) as an exact softmax over all spans, in linear time.
+"""Span selection, the paper's output: P(i, j | r) as an exact softmax over all spans, in linear time.
 
-The paper scores span (i, j) for role r as W[r]·[h_i + h_j ; h_i − h_j] (Eqs. 7 and 8). With W[r] = [u ; v]
-that is (u + v)·h_i + (u − v)·h_j = start_r(i) + end_r(j), so two (T, R) arrays hold the scores of all
-T(T+1)/2 spans, and log Z_r = logsumexp_j( end_r(j) + logcumsumexp_{i<=j} start_r(i) ) costs O(T·R).
-Nothing is approximate.
+log Z_r = logsumexp_j( end_r(j) + logcumsumexp_{i<=j} start_r(i) ) costs O(T·R); nothing is approximate.
 """
 
 from __future__ import annotations
@@ -12,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from spansrl.nn.batch import Gold
+from spansrl.nn.outputs.boundaries import BoundaryOutput, boundary_scores, with_ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,37 +24,44 @@ class SpanLogits:
     log_z: Tensor  # (N, R)
 
 
-class SpanOutput(nn.Module):
-    """The labelling function: a row W[r] = [u_r ; v_r] for each role."""
+class SpanOutput(BoundaryOutput):
+    """The paper's labeling function."""
 
-    def __init__(self, width: int, n_roles: int, span_end: str = "last") -> None:
-        super().__init__()
-        self.roles = nn.Parameter(torch.empty(n_roles, 2 * width))  # W (R, 2D)
-        self.span_end = span_end
-        nn.init.xavier_uniform_(self.roles)
+    can_be_mixed = True
 
     def forward(self, h: Tensor, mask: Tensor) -> SpanLogits:
         """h (N, T, D), mask (N, T) -> scores of all spans"""
         return span_logits(*boundary_scores(h, self.roles), mask, self.span_end)
 
+    def gold_loss(self, h: Tensor, mask: Tensor, pred: Tensor, gold: Gold) -> Tensor:
+        return span_loss(self(h, mask), pred, gold)
 
-def boundary_scores(h: Tensor, roles: Tensor) -> tuple[Tensor, Tensor]:
-    """Scores (N, T, R) of tokens as starts and as ends: h (N, T, D), roles (R, 2D) with rows [u ; v]"""
-    u, v = roles.chunk(2, dim=1)  # (R, D), (R, D)
-    # One product instead of two, so that h gets one gradient, not two to be added.
-    start, end = (h @ torch.cat([u + v, u - v]).T).chunk(2, dim=2)  # (N, T, R), (N, T, R)
-    return start, end
+    def target_shape(self, n_roles: int) -> tuple[int, ...]:
+        return 2, n_roles
+
+    def targets(self, h: Tensor, mask: Tensor, pred: Tensor) -> Tensor:
+        """The marginals of starts and ends: (N, T, 2, R)"""
+        return torch.stack(boundary_marginals(self(h, mask)), dim=2)
+
+    def gold_targets(self, mask: Tensor, pred: Tensor, gold: Gold) -> Tensor:
+        """A role's gold spans share its probability evenly; an absent role's span is the predicate's own."""
+        out = torch.zeros(*mask.shape, 2, len(self.roles), device=mask.device)
+        for side, index in enumerate((gold.first, gold.last)):
+            out.index_put_(
+                (gold.prop, index, torch.full_like(index, side), gold.role), out.new_ones(()), accumulate=True
+            )
+        counts = out.sum(dim=1)  # (N, 2, R)
+        out[torch.arange(len(pred), device=mask.device), pred] += (counts == 0).float()
+        return out / counts.clamp(min=1)[:, None]
+
+    def teacher_loss(self, h: Tensor, mask: Tensor, pred: Tensor, teacher: Tensor) -> Tensor:
+        return distillation_loss(self(h, mask), teacher.unflatten(2, (2, -1)), mask)
 
 
 def span_logits(start: Tensor, end: Tensor, mask: Tensor, span_end: str) -> SpanLogits:
     """Raw scores (N, T, R) of tokens as starts and as ends -> maskable span scores with their log Z."""
     end = with_ends(end, mask, span_end).masked_fill(~mask[:, :, None], -torch.inf)
     return SpanLogits(start, end, log_partition(start, end))
-
-
-def with_ends(end: Tensor, mask: Tensor, span_end: str) -> Tensor:
-    """End scores (N, T, R) read where `span_end` says: at a span's last token, or at the next."""
-    return _next_token(end, mask) if span_end == "next" else end
 
 
 def log_partition(start: Tensor, end: Tensor) -> Tensor:
@@ -86,25 +91,13 @@ def span_loss(logits: SpanLogits, pred: Tensor, gold: Gold) -> Tensor:
 def distillation_loss(logits: SpanLogits, teacher: Tensor, mask: Tensor) -> Tensor:
     """Cross-entropy of a teacher's distributions over spans with ours, as the mean over propositions.
 
-    The teacher is there by the marginals of its starts and ends, (N, T, 2, R), and this is exact: with
+    The teacher is given by the marginals of its starts and ends, (N, T, 2, R), and this is exact: with
     F(i, j) = s_i + e_j, −Σ_{i<=j} P(i, j)·F(i, j) + log Z = log Z − Σ_i P(start i)·s_i − Σ_j P(end j)·e_j.
     """
     inside = mask[:, :, None]  # (N, T, 1)
     starts, ends = teacher.unbind(dim=2)  # (N, T, R), (N, T, R)
     expected = starts * logits.start + ends * logits.end.masked_fill(~inside, 0.0)
     return (logits.log_z.sum() - (expected * inside).sum()) / len(mask)
-
-
-def span_vectors(h: Tensor, first: Tensor, last: Tensor) -> Tensor:
-    """[h_i + h_j ; h_i − h_j] (Eq. 7) of chosen spans: h (T, D), first (K,), last (K,) -> (K, 2D)"""
-    return torch.cat([h[first] + h[last], h[first] - h[last]], dim=1)
-
-
-def _next_token(end: Tensor, mask: Tensor) -> Tensor:
-    """end[j] becomes the next token's value, 0 at a sentence's own last token: the authors' later variant."""
-    has_next = torch.nn.functional.pad(mask[:, 1:], (0, 1))  # (N, T)
-    shifted = torch.nn.functional.pad(end[:, 1:], (0, 0, 0, 1))  # (N, T, R)
-    return shifted.masked_fill(~has_next[:, :, None], 0.0)
 
 
 class _LogPartition(torch.autograd.Function):
