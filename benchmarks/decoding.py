@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from spansrl.decoding import Method, SpanScores, bio_transitions, decode, log_partition, viterbi
+from spansrl.decoding import DECODERS, SpanScores, bio_transitions, log_partition, viterbi
 
 CORE = [f"ARG{k}" for k in range(6)]
 
@@ -89,11 +89,10 @@ def time_spans(name: str, scores: SpanScores, repeat: int) -> None:
     N, T, R = scores.start.shape
     roles = roles_of(R)
     per_pred = f"{candidates(scores):.1f}"
-    methods: tuple[Method, ...] = ("argmax", "greedy", "exact")
-    for method in methods:
-        taken = seconds(lambda method=method: decode(scores, roles, method=method), repeat)  # type: ignore[misc]
-        args = sum(map(len, decode(scores, roles, method=method))) / N
-        print(f"{name:10} {method:8} {N:4} {T:4} {R:4} {per_pred:>12} {args:6.1f} {taken / N * 1e6:14.1f}")
+    for decoder in DECODERS:
+        taken = seconds(lambda decoder=decoder: scores.decode(roles, decoder=decoder), repeat)  # type: ignore[misc]
+        args = sum(map(len, scores.decode(roles, decoder=decoder))) / N
+        print(f"{name:10} {decoder:11} {N:4} {T:4} {R:4} {per_pred:>12} {args:6.1f} {taken / N * 1e6:14.1f}")
 
 
 def time_viterbi(rng: np.random.Generator, N: int, T: int, R: int, repeat: int) -> None:

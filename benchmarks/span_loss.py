@@ -1,8 +1,10 @@
-"""The exact span softmax in linear time against scoring every span vector, forward and backward.
+"""Losses over spans, forward and backward: span selection and the segmental model in linear time, label
+selection in quadratic time, against scoring every span vector.
 
     python benchmarks/span_loss.py
 
-Both compute the same loss from the same token vectors h: B = 8 propositions, R = 59 roles, width 300.
+The first and the last column compute the same loss from the same token vectors h: B = 8 propositions, R = 59
+roles, width 300.
 """
 
 from __future__ import annotations
@@ -17,48 +19,56 @@ from torch import Tensor
 
 from measure import added_memory, machine, peak_memory, seconds, table
 from spansrl.nn.batch import Gold
-from spansrl.nn.outputs.span import SpanOutput, span_loss
+from spansrl.nn.outputs.label import LabelOutput
+from spansrl.nn.outputs.segmental import SegmentalOutput
+from spansrl.nn.outputs.span import SpanOutput
 
 B, R, D = 8, 59, 300
 
 
-def linear_loss(h: Tensor, output: SpanOutput, pred: Tensor, gold: Gold) -> Tensor:
-    """Ours: two scores a token and role."""
-    mask = torch.ones(h.shape[:2], dtype=torch.bool)
-    return span_loss(output(h, mask), pred, gold)
+def ours(h: Tensor, output: SpanOutput, pred: Tensor, gold: Gold) -> Tensor:
+    """Two scores per token and role."""
+    return output.gold_loss(h, torch.ones(h.shape[:2], dtype=torch.bool), pred, gold)
 
 
-def every_span_loss(h: Tensor, output: SpanOutput, pred: Tensor, gold: Gold) -> Tensor:
-    """The plain way: a vector for each of the T(T+1)/2 spans, each scored for each role."""
+def every_span(h: Tensor, output: SpanOutput, pred: Tensor, gold: Gold) -> Tensor:
+    """A vector for each of the T(T+1)/2 spans, each scored for each role."""
     T = h.shape[1]
     first, last = torch.triu_indices(T, T)
     vectors = torch.cat([h[:, first] + h[:, last], h[:, first] - h[:, last]], dim=2)  # (B, spans, 2D)
     scores = vectors @ output.roles.T  # (B, spans, R)
     log_p = scores - scores.logsumexp(dim=1, keepdim=True)
-    place = torch.zeros(T, T, dtype=torch.long)
-    place[first, last] = torch.arange(len(first))
+    index = torch.zeros(T, T, dtype=torch.long)
+    index[first, last] = torch.arange(len(first))
     props = torch.arange(len(h))
     absent = torch.ones(len(h), output.roles.shape[0], dtype=torch.bool)
     absent[gold.prop, gold.role] = False
-    null = log_p[props, place[pred, pred]]  # (B, R)
-    return -(log_p[gold.prop, place[gold.first, gold.last], gold.role].sum() + null[absent].sum()) / len(h)
+    null = log_p[props, index[pred, pred]]  # (B, R)
+    return -(log_p[gold.prop, index[gold.first, gold.last], gold.role].sum() + null[absent].sum()) / len(h)
 
 
-LOSSES = {"linear": linear_loss, "every span": every_span_loss}
+LOSSES = {
+    "span": (ours, SpanOutput),
+    "segmental": (ours, SegmentalOutput),
+    "label": (ours, LabelOutput),
+    "every span": (every_span, SpanOutput),
+}
 
 
-def case(loss: Callable[..., Tensor], T: int) -> Callable[[], Tensor]:
+def case(name: str, T: int) -> Callable[[], Tensor]:
     """One forward and backward pass over random token vectors."""
     torch.manual_seed(1)
+    loss, kind = LOSSES[name]
     h = torch.randn(B, T, D, requires_grad=True)
-    output = SpanOutput(D, R)
+    output = kind(D, R)
     pred = torch.randint(T, (B,))
     first = torch.randint(T, (3 * B,))
     last = torch.minimum(first + 2, torch.tensor(T - 1))
     gold = Gold(torch.arange(B).repeat_interleave(3), torch.arange(3).repeat(B), first, last)
 
     def run() -> Tensor:
-        h.grad = output.roles.grad = None
+        h.grad = None
+        output.zero_grad()
         value = loss(h, output, pred, gold)
         value.backward()
         return value.detach()
@@ -76,38 +86,21 @@ def main() -> None:
     torch.set_num_threads(1)
     if options.memory:
         name, size = options.memory
-        print(json.dumps(added_memory(case(LOSSES[name], 4), case(LOSSES[name], int(size)))))
+        print(json.dumps(added_memory(case(name, 4), case(name, int(size)))))
         return
     rows = []
     for T in (25, 50, 100, 200, 400):
-        sizes = {
-            name: seconds(case(loss, T)) for name, loss in LOSSES.items() if T <= 200 or name == "linear"
-        }
-        memory = {name: peak_memory(__file__, "--memory", name, T) for name in sizes}
-        assert T > 200 or torch.allclose(case(linear_loss, T)(), case(every_span_loss, T)(), rtol=1e-4)
-        rows.append([T, *(_cells(sizes, 1e3)), *(_cells(memory, 1 / 2**20))])
-    print(f"Span loss, forward and backward, B = {B}, R = {R}, d = {D}; {machine()}\n")
-    print(
-        table(
-            [
-                "T",
-                "linear, ms",
-                "every span, ms",
-                "times faster",
-                "linear, MB",
-                "every span, MB",
-                "times smaller",
-            ],
-            rows,
-        )
-    )
+        names = [name for name in LOSSES if T <= 200 or name != "every span"]
+        spent = {name: 1e3 * seconds(case(name, T)) for name in names}
+        memory = {name: peak_memory(__file__, "--memory", name, T) / 2**20 for name in names}
+        assert T > 200 or torch.allclose(case("span", T)(), case("every span", T)(), rtol=1e-4)
+        rows.append([T, *_cells(spent), *_cells(memory)])
+    print(f"Loss, forward and backward, B = {B}, R = {R}, d = {D}; {machine()}\n")
+    print(table(["T", *(f"{name}, {unit}" for unit in ("ms", "MB") for name in LOSSES)], rows))
 
 
-def _cells(values: dict[str, float], scale: float) -> list[str]:
-    ours, theirs = values["linear"], values.get("every span")
-    if theirs is None:
-        return [f"{ours * scale:.2f}", "–", "–"]
-    return [f"{ours * scale:.2f}", f"{theirs * scale:.1f}", f"{theirs / max(ours, 1e-9):.0f}"]
+def _cells(values: dict[str, float]) -> list[str]:
+    return [f"{values[name]:.1f}" if name in values else "–" for name in LOSSES]
 
 
 if __name__ == "__main__":

@@ -19,11 +19,9 @@ import torch
 from measure import machine, matmul_rate, table
 from spansrl.arrays import Ragged, offsets_of
 from spansrl.inference.config import Config, config_from_dict
-from spansrl.nn.batch import Batch, Corpus
+from spansrl.nn.batch import Corpus
 from spansrl.nn.embedders.embed import LayeredEmbedder
 from spansrl.nn.network import Network
-from spansrl.nn.outputs.crf import crf_loss, gold_tags
-from spansrl.nn.outputs.span import SpanLogits, span_loss
 from spansrl.structures import Argument, Proposition, Sentence, Span
 from spansrl.training.loop import make_optimizer
 
@@ -63,7 +61,7 @@ def flops(config: Config) -> float:
     for _ in range(config.encoder.layers):
         total += 2 * N * T * (width + h) * 4 * h + 2 * N * T * (width + h) * h
         width = h
-    outputs = 2 * ROLES if config.output.kind == "span" else 1 + 2 * ROLES
+    outputs = 1 + 2 * ROLES  # about as many columns for every kind of output
     return 3.0 * (total + 2 * N * T * h * outputs)  # backward: once for the weights, once for the inputs
 
 
@@ -112,7 +110,7 @@ def timed_steps(network: Network, data: Corpus, store: Ragged, steps: int) -> di
         h = network.token_features(batch, inputs)
         clock.mark("network, forward")
         seen = h.detach().requires_grad_()
-        loss_of(network, seen, batch).backward()
+        network.output.loss(seen, batch).backward()
         clock.mark("loss, forward and backward")
         assert seen.grad is not None
         h.backward(seen.grad)
@@ -124,15 +122,6 @@ def timed_steps(network: Network, data: Corpus, store: Ragged, steps: int) -> di
                 found[part].append(spent)
     del found["shuffle"]  # once an epoch, not once a step
     return {part: sorted(values)[len(values) // 2] for part, values in found.items()}
-
-
-def loss_of(network: Network, h: torch.Tensor, batch: Batch) -> torch.Tensor:
-    """The output layer and the loss from token vectors on."""
-    mask = batch.mask()
-    logits = network.output(h, mask) if network.config.output.kind == "span" else network.output(h)
-    if isinstance(logits, SpanLogits):
-        return span_loss(logits, batch.pred, batch.gold)
-    return crf_loss(logits, gold_tags(batch.gold, mask, batch.pred), mask)
 
 
 class Clock:

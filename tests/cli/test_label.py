@@ -19,7 +19,7 @@ from builders import SENTENCES, label_given, make_config, make_network
 from spansrl.cli import label_input
 from spansrl.cli.label import command as label_command
 from spansrl.cli.label_input import text_sentences
-from spansrl.decoding import METHODS
+from spansrl.decoding import DECODERS
 from spansrl.formats import read_sentences, write_sentences
 from spansrl.inference.calibration import Calibration
 from spansrl.inference.cutting import sentences_of
@@ -466,9 +466,9 @@ def test_a_drawing_without_standard_output_is_one_line(text_model):
 
 def test_the_decoders_have_the_same_names_everywhere():
     (option,) = [param for param in label_command.params if param.name == "decoder"]
-    assert set(option.type.choices) == set(METHODS)
-    for method in METHODS:
-        assert make_config(output={"decoder": method}).output.decoder == method
+    assert set(option.type.choices) == set(DECODERS)
+    for decoder in DECODERS:
+        assert make_config(output={"decoder": decoder}).output.decoder == decoder
 
 
 def test_a_mixture_does_not_learn_from_partial_sentences(call):

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 from oracles import all_paths, all_spans
-from spansrl.decoding import TagScores, bio_transitions, decode_tags
+from spansrl.decoding import TagScores, bio_transitions
 from spansrl.nn.batch import Gold
-from spansrl.nn.outputs.crf import CrfOutput, TagLogits, chain_log_partition, crf_loss, gold_tags, path_score
+from spansrl.nn.outputs.crf import CrfOutput, TagLogits, chain_log_partition, crf_loss, path_score
+from spansrl.nn.outputs.tags import gold_tags
 from spansrl.structures import Argument, Span
 from spansrl.tags import phrases_from_bio
 
@@ -289,7 +290,7 @@ def test_decoding_gives_the_best_of_all_tag_sequences_with_the_predicate_as_o(ki
         lengths=np.array(lengths),
         pred=np.array(preds),
     )
-    for n, found in enumerate(decode_tags(scores, ROLES)):
+    for n, found in enumerate(scores.decode(ROLES)):
         paths = brute_scores(logits, n, lengths[n], kind)
         best = max((path for path in paths if path[preds[n]] == 0), key=lambda path: paths[path].item())
         phrases = phrases_from_bio([TAGS[k] for k in best])

@@ -9,7 +9,8 @@ import torch
 from torch import nn
 
 from spansrl.inference.config import EncoderConfig
-from spansrl.nn.encoders.bilstm import InterleavedLSTM, PredicateHead, PredicateMark
+from spansrl.nn.encoders.bilstm import InterleavedLSTM
+from spansrl.nn.encoders.predicates import PredicateHead, PredicateMark
 
 
 def make_lstm(*, layers: int = 4, in_width: int = 5, width: int = 3, seed: int = 0) -> InterleavedLSTM:

@@ -20,7 +20,7 @@ from spansrl.nn.ensembles import (
     expert_features,
 )
 from spansrl.nn.network import TorchModel
-from spansrl.nn.outputs.span import span_vectors
+from spansrl.nn.outputs.boundaries import span_vectors
 
 
 @pytest.fixture
@@ -151,7 +151,7 @@ def test_roles_in_another_order_are_aligned(experts):
 @pytest.mark.parametrize(
     ("sections", "message"),
     [
-        ({"output": {"kind": "crf"}}, "expert 2 is no span model"),
+        ({"output": {"kind": "crf"}}, "expert 2 has crf output"),
         ({"output": {"span_end": "next"}}, "another output.span_end"),
         ({"encoder": {"width": 20}}, "expert 2 has width 20, expert 1 16"),
     ],

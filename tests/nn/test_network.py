@@ -241,7 +241,10 @@ DAMAGED_DESCRIPTIONS = {
     "unknown section": ({"config": {"decoder": {}}}, r"unknown section \[decoder\]"),
     "unknown setting": ({"config": {"encoder": {"colour": 1}}}, "unknown setting encoder.colour"),
     "wrong type": ({"config": {"encoder": {"layers": "4"}}}, "encoder.layers must be a"),
-    "impossible value": ({"config": {"output": {"kind": "magic"}}}, "output.kind must be one of span, crf"),
+    "impossible value": (
+        {"config": {"output": {"kind": "magic"}}},
+        "output.kind must be one of span, segmental",
+    ),
 }
 
 

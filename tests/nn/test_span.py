@@ -10,13 +10,13 @@ from torch.autograd import gradcheck
 
 from oracles import all_spans
 from spansrl.nn.batch import Gold
+from spansrl.nn.outputs.boundaries import span_vectors
 from spansrl.nn.outputs.span import (
     SpanLogits,
     SpanOutput,
     log_partition,
     span_logits,
     span_loss,
-    span_vectors,
 )
 
 SPAN_ENDS = ("last", "next")

@@ -108,7 +108,10 @@ def test_a_wrong_config_is_refused_naming_the_setting(toml, text, message):
             r"training.partial needs an encoder",
         ),
         ("[embedder]\nfinetune = true\n", r"embedder.finetune is for transformers"),
-        ("[output]\nkind = 'bio'\n", r"output.kind must be one of span, crf; found 'bio'"),
+        (
+            "[output]\nkind = 'bio'\n",
+            r"output.kind must be one of span, segmental, label, crf, softmax; found 'bio'",
+        ),
         ("[output]\ndecoder = 'viterbi'\n", r"output.decoder must be one of greedy, argmax, exact"),
     ],
 )

@@ -14,8 +14,8 @@ from builders import make_network
 from spansrl.errors import ConfigError
 from spansrl.inference.config import config_from_dict
 from spansrl.inference.directory import WORDS
-from spansrl.nn.batch import Corpus, Gold, gold_marginals
-from spansrl.nn.outputs.span import boundary_marginals, distillation_loss, span_logits, span_loss
+from spansrl.nn.batch import Corpus, Gold
+from spansrl.nn.outputs.span import SpanOutput, boundary_marginals, distillation_loss, span_logits, span_loss
 from spansrl.structures import Argument, Proposition, Sentence, Span
 from spansrl.training.distillation import teacher_marginals
 from spansrl.training.runs import Splits, execute, prepare_run
@@ -132,10 +132,12 @@ def test_the_weight_is_the_teachers_share_of_the_loss():
     corpus = Corpus.of(BUILT, network.roles)
     batch = corpus.whole()
     inputs = network.embedder.take(network.embedder.prepare(corpus.tokens), batch.rows)
-    logits, mask = network(batch, inputs), batch.mask()
+    mask = batch.mask()
+    logits = network.output(network.token_features(batch, inputs), mask)
     teacher = torch.rand(*mask.shape, 2, len(network.roles))
     by_gold, by_teacher = span_loss(logits, batch.pred, batch.gold), distillation_loss(logits, teacher, mask)
-    found = network.loss(replace(batch, teacher=teacher), inputs)
+    taught = torch.ones(batch.n_props, dtype=torch.bool)
+    found = network.loss(replace(batch, teacher=teacher.flatten(2), taught=taught), inputs)
     torch.testing.assert_close(found, 0.75 * by_gold + 0.25 * by_teacher)
 
 
@@ -152,13 +154,17 @@ def test_a_teacher_that_knows_gold_is_gold():
     prop, role, first, last = torch.tensor([[0, 1, 0, 2], [0, 0, 2, 2], [1, 3, 1, 1]]).T
     gold, pred = Gold(prop, role, first, last), torch.tensor([4, 0, 0])
     logits = random_logits(6)
-    marginals = gold_marginals(gold, pred, T, R).double()
+    marginals = SpanOutput(3, R).gold_targets(MASK, pred, gold).double()
     torch.testing.assert_close(distillation_loss(logits, marginals, MASK), span_loss(logits, pred, gold))
 
 
 def test_two_spans_of_a_role_share_its_chance():
     two, none = torch.tensor([0, 0]), torch.tensor([2])
-    found = gold_marginals(Gold(two, two, torch.tensor([0, 3]), torch.tensor([1, 3])), none, 5, 2)
+    mask, gold = (
+        torch.ones(1, 5, dtype=torch.bool),
+        Gold(two, two, torch.tensor([0, 3]), torch.tensor([1, 3])),
+    )
+    found = SpanOutput(3, 2).gold_targets(mask, none, gold)
     assert found[0, :, 0, 0].tolist() == [0.5, 0, 0, 0.5, 0]
     assert found[0, :, 1, 0].tolist() == [0, 0.5, 0, 0.5, 0]
     assert found[0, :, :, 1].tolist() == [[0, 0], [0, 0], [1, 1], [0, 0], [0, 0]]  # Null
@@ -175,12 +181,12 @@ def test_teachers_are_not_asked_about_partial_sentences_and_gold_takes_their_pla
     config = config_from_dict({**SMALL, "distillation": {"teachers": str(tmp_path / "one")}})
     cache = tmp_path / "cache"
     alone = prepare_run(config, Splits(SENTENCES, SENTENCES, {}), cache=cache).examples.corpus
-    both = prepare_run(config, Splits(SENTENCES, SENTENCES, {}, partial=MORE), cache=cache).examples.corpus
+    both = prepare_run(config, Splits(SENTENCES, SENTENCES, {}, partial=[MORE]), cache=cache).examples.corpus
     assert (alone.n_props, both.n_props) == (2, 4)
     taught, added = alone.whole().teacher, both.whole().teacher
     torch.testing.assert_close(added[:2], taught)
     batch = both.batch(np.array([2, 3]))
-    torch.testing.assert_close(batch.teacher, gold_marginals(batch.gold, batch.pred, 4, 2))
+    assert batch.taught.tolist() == [False, False]
     torch.testing.assert_close(both.batch(np.array([1, 2])).teacher[0, :2], taught[1, :2])
 
 
@@ -193,7 +199,7 @@ TEXT = {
 @pytest.mark.parametrize("family", [{}, {"output": {"kind": "crf"}}, TEXT], ids=["span", "crf", "text"])
 def test_a_run_learns_from_partial_sentences_too(tmp_path, family):
     alone = run(tmp_path, "alone", **family)
-    added = run(tmp_path, "added", partial=MORE, **family)
+    added = run(tmp_path, "added", partial=[MORE], **family)
     assert len(added) == len(alone) == 2
     assert np.isfinite(added).all()
     assert added != alone
@@ -201,6 +207,22 @@ def test_a_run_learns_from_partial_sentences_too(tmp_path, family):
     assert {"we", "a"} <= set(words)
 
 
-def test_teachers_are_for_span_models_only():
-    with pytest.raises(ConfigError, match="for span selection"):
-        config_from_dict({"output": {"kind": "crf"}, "distillation": {"teachers": "runs/one"}})
+def test_a_tagger_cannot_be_distilled_and_a_teacher_has_the_students_kind_of_output(tmp_path):
+    run(tmp_path, "crf", output={"kind": "crf"})
+    teachers = {"distillation": {"teachers": str(tmp_path / "crf")}}
+    splits = Splits(SENTENCES, SENTENCES, {})
+    config = config_from_dict({**SMALL, **teachers, "output": {"kind": "crf"}})
+    with pytest.raises(ConfigError, match="cannot be distilled"):
+        prepare_run(config, splits, cache=tmp_path / "cache")
+    with pytest.raises(ConfigError, match="crf output"):
+        prepare_run(config_from_dict({**SMALL, **teachers}), splits, cache=tmp_path / "cache")
+
+
+def test_a_segmental_student_learns_from_a_segmental_teacher(tmp_path):
+    segmental = {"output": {"kind": "segmental"}}
+    alone = run(tmp_path, "one", **segmental)
+    taught = run(
+        tmp_path, "two", **segmental, distillation={"teachers": str(tmp_path / "one")}, partial=[MORE]
+    )
+    assert np.isfinite(taught).all()
+    assert taught != alone

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
+import numpy as np
+
 from spansrl.analysis.inputs import Inputs, SpanModel, predicate_name, span_text
 from spansrl.analysis.tables import Section, Table, columns
-from spansrl.decoding import Method, SpanScores, decode
-from spansrl.errors import DataError
+from spansrl.decoding import Decoder, Scores
 from spansrl.evaluation import score
 from spansrl.evaluation.counts import percent
 from spansrl.inference.batching import batches_by_length
@@ -22,7 +23,7 @@ from spansrl.structures import Argument, Sentence
 from spansrl.tags import is_core
 
 NAME, TITLE = "decoders", "Decoders compared"
-METHODS: tuple[Method, ...] = ("argmax", "greedy", "exact")
+METHODS: tuple[Decoder, ...] = ("argmax", "greedy", "exact")
 _BATCH_TOKENS = 8192  # propositions × tokens scored at once
 _TIE = 1e-5  # sums of single-precision scores that differ by a smaller share are equal
 
@@ -33,8 +34,8 @@ Args = tuple[Argument, ...]
 class Comparison:
     """What the decoders make of the same scores, proposition by proposition, in the sentences' order."""
 
-    answers: dict[Method, list[Args]] = field(default_factory=lambda: {method: [] for method in METHODS})
-    sums: dict[Method, list[float]] = field(default_factory=lambda: {method: [] for method in METHODS})
+    answers: dict[Decoder, list[Args]] = field(default_factory=lambda: {method: [] for method in METHODS})
+    sums: dict[Decoder, list[float]] = field(default_factory=lambda: {method: [] for method in METHODS})
 
 
 def decoders(inputs: Inputs) -> Section:
@@ -58,11 +59,9 @@ def compare_decoders(model: SpanModel, inputs: Inputs) -> Comparison:
     for rows in batches_by_length(lengths, limit=_BATCH_TOKENS):
         batch = [_alone(inputs.gold[s], p) for s, p in (places[k] for k in rows)]
         scores = score_propositions(model.model, batch).arguments
-        if not isinstance(scores, SpanScores):
-            raise DataError("the model gives scores of tags, which these decoders do not take")
         for method in METHODS:
             for n, (k, args) in enumerate(
-                zip(rows, decode(scores, roles, method=method, order=model.order), strict=True)
+                zip(rows, scores.decode(roles, decoder=method, order=model.order), strict=True)
             ):
                 found.answers[method][k] = args
                 found.sums[method][k] = _sum(scores, n, args, index)
@@ -86,16 +85,10 @@ def _alone(sent: Sentence, prop: int) -> Sentence:
     return replace(sent, props=sent.props[prop : prop + 1])
 
 
-def _sum(scores: SpanScores, n: int, args: Args, index: dict[str, int]) -> float:
-    """What exact search maximises."""
-    start, end, p = scores.start[n], scores.end[n], int(scores.pred[n])
-    total = 0.0
-    for arg in args:
-        r = index[arg.role]
-        total += (
-            float(start[arg.start, r]) + float(end[arg.end - 1, r]) - float(start[p, r]) - float(end[p, r])
-        )
-    return total
+def _sum(scores: Scores, n: int, args: Args, index: dict[str, int]) -> float:
+    """What exact search maximizes."""
+    spans = np.array([(n, index[arg.role], arg.start, arg.end - 1) for arg in args], dtype=np.intp)
+    return float(scores.gain(*spans.reshape(-1, 4).T).sum())
 
 
 def _scores(inputs: Inputs, found: Comparison) -> Table:

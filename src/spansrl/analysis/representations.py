@@ -23,7 +23,7 @@ from spansrl.inference.model import Model
 from spansrl.nn.batch import Corpus
 from spansrl.nn.ensembles import Mixture, MixtureModel, expert_features
 from spansrl.nn.network import Network
-from spansrl.nn.outputs.span import SpanOutput, span_vectors
+from spansrl.nn.outputs.boundaries import span_vectors
 from spansrl.progress import Progress
 from spansrl.structures import Sentence
 from spansrl.training.ensembles import load_torch_model
@@ -53,10 +53,8 @@ class LoadedModel:
         """W, one row per role of the model: (R, D)."""
         if self.mixture is not None:
             return self.mixture.roles.detach().numpy()
-        rows = []
-        for expert in self.experts:
-            assert isinstance(expert.output, SpanOutput)
-            rows.append(expert.output.roles.detach().numpy()[expert.roles.ids(self.model.roles)])
+        roles = self.model.roles
+        rows = [expert.output.role_vectors()[expert.roles.ids(roles)].numpy() for expert in self.experts]
         return np.concatenate(rows, axis=1)
 
     def argument_vectors(self, sentences: Sequence[Sentence], progress: Progress) -> Iterator[Vectors]:
@@ -97,9 +95,9 @@ def load_model(path: Path, cache: Path) -> LoadedModel:
         advice = "pass one over ELMo's own files."
         raise NoSpanModelError(f"{path} has vectors of its training data only, precomputed; {advice}")
     model, output = load_torch_model(directory)
-    if not all(isinstance(network.output, SpanOutput) for network in model.networks):
+    if not all(network.output.scores_spans for network in model.networks):
         raise NoSpanModelError(
-            f"{path} holds a CRF, without span vectors and label embeddings; pass a span model."
+            f"{path} holds a tagger, without span vectors and label embeddings; pass a span model."
         )
     mixture = model.mixture if isinstance(model, MixtureModel) else None
     return LoadedModel(model, cast(Order, output.order), model.networks, mixture, cache)

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from spansrl.arrays import IntArray
-from spansrl.decoding import SpanScores
 from spansrl.evaluation import score
 from spansrl.inference.calibration import Calibration, Curve
 from spansrl.inference.model import Encoding, Model, PredicateScores, Prepared, Tokens, encode_all
@@ -69,14 +68,11 @@ class Remembering:
         return self._encodings[key]
 
     def score(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
-        """Score predicates, once; what decoding changes in place is a copy."""
+        """Score predicates, once."""
         key = id(encoding), sentence.tobytes(), pred.tobytes()
         if key not in self._scores:
             self._scores[key] = self.model.score(encoding, sentence, pred)
-        found = self._scores[key]
-        if isinstance(found.arguments, SpanScores):
-            return replace(found, arguments=replace(found.arguments, start=found.arguments.start.copy()))
-        return found
+        return self._scores[key]
 
 
 def best_handicap(pipeline: Pipeline, gold: Sequence[Sentence]) -> float:

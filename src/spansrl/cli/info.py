@@ -80,7 +80,8 @@ def _family(model: ModelDirectory) -> Iterator[tuple[str, str]]:
 
 
 def _in_words(config: Config) -> str:
-    output = "span selection" if config.output.kind == "span" else "CRF over BIO tags"
-    encoder = "" if config.encoder.kind == "none" else f", {config.encoder.layers} LSTMs"
+    output = f"{config.output.kind} output"
+    layers = f", {config.encoder.kind} encoder with {counted(config.encoder.layers, 'layer')}"
+    encoder = "" if config.encoder.kind == "none" else layers
     once = "one pass a sentence" if config.encoder.predicate == "after" else "one pass a predicate"
     return f"{output} over {_EMBEDDERS[config.embedder.kind]}{encoder}, {once}"

@@ -21,7 +21,7 @@ from spansrl.structures import PREDICATE_TYPES, Sentence
 
 if TYPE_CHECKING:
     from spansrl.cli.label_model import Label
-    from spansrl.decoding import Method
+    from spansrl.decoding import Decoder
 
 EXAMPLES = """
 \b
@@ -78,8 +78,8 @@ _LARGEST_GROUP = 1024  # sentences that are labelled together, once it is clear 
 @click.option("--threads", type=click.IntRange(min=1), help="Threads to label with.  [default: all cores]")
 @click.option(
     "--decoder",
-    type=click.Choice(["greedy", "argmax", "exact"]),
-    help="Span models only.  [default: the model's]",
+    type=click.Choice(["greedy", "argmax", "exact", "constrained"]),
+    help="How arguments are chosen from the scores.  [default: the model's]",
 )
 @click.option("--no-frames", is_flag=True, help="Do not use the frames that `spansrl frames` registered.")
 @click.option(
@@ -101,7 +101,7 @@ def command(
     predicates: Predicates | None,
     model: Path | None,
     threads: int | None,
-    decoder: Method | None,
+    decoder: Decoder | None,
     no_frames: bool,
     rule_out_roles: bool | None,
     device: str,

@@ -9,7 +9,7 @@ import click
 
 from spansrl.cli.label_predicates import Predicates
 from spansrl.cli.torch_extra import require_torch, use_device
-from spansrl.decoding import Method
+from spansrl.decoding import Decoder
 from spansrl.errors import ConfigError, ModelError
 from spansrl.inference.directory import ModelDirectory
 from spansrl.inference.loading import load
@@ -24,7 +24,7 @@ def load_pipeline(
     directory: ModelDirectory,
     *,
     threads: int | None,
-    decoder: Method | None,
+    decoder: Decoder | None,
     frames: bool,
     rule_out_roles: bool | None,
     device: str,

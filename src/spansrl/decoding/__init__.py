@@ -17,15 +17,12 @@ searches would find (see `needs_search`). Sums are in double precision. Argmax a
 by (i, j, role index), exact search by an order of its own; no answer depends on the rest of the batch.
 """
 
-from collections.abc import Sequence
-
 from spansrl.decoding.labels import LabelScores
 from spansrl.decoding.scores import DECODERS, ORDERS, Arrays, Decoder, Ints, Order, Scores
 from spansrl.decoding.segmental import SegmentalScores
 from spansrl.decoding.spans import SpanScores, log_partition
 from spansrl.decoding.tags import TagScores
 from spansrl.decoding.viterbi import arguments_from_tags, bio_transitions, viterbi
-from spansrl.structures import Argument
 
 # The scores of each kind of output, built from the arrays that a network or an ONNX graph returns.
 SCORES: dict[str, type[Scores]] = {
@@ -36,34 +33,29 @@ SCORES: dict[str, type[Scores]] = {
     "softmax": TagScores,
 }
 
+# The arrays that each kind needs.
+ARRAYS: dict[str, frozenset[str]] = {
+    "span": frozenset({"start", "end"}),
+    "segmental": frozenset({"start", "end", "outside"}),
+    "label": frozenset({"start", "end"}),
+    "crf": frozenset({"emissions", "transitions", "first"}),
+    "softmax": frozenset({"emissions"}),
+}
+
 
 def make_scores(kind: str, arrays: Arrays, lengths: Ints, pred: Ints) -> Scores:
     """The scores of an output kind from its named arrays, lengths (N,) and predicates (N,)."""
     return SCORES[kind].from_arrays(arrays, lengths, pred)
 
 
-# Former names, until their callers have changed.
-Method = Decoder
-METHODS: tuple[Decoder, ...] = ("greedy", "argmax", "exact")
-
-
-def decode(
-    scores: Scores, roles: Sequence[str], *, method: Decoder = "greedy", order: Order = "prob"
-) -> list[tuple[Argument, ...]]:
-    """Use `scores.decode`."""
-    return scores.decode(roles, decoder=method, order=order)
-
-
-decode_tags = decode
-
 __all__ = [
+    "ARRAYS",
     "DECODERS",
-    "METHODS",
     "ORDERS",
     "SCORES",
+    "Arrays",
     "Decoder",
     "LabelScores",
-    "Method",
     "Order",
     "Scores",
     "SegmentalScores",
@@ -71,8 +63,6 @@ __all__ = [
     "TagScores",
     "arguments_from_tags",
     "bio_transitions",
-    "decode",
-    "decode_tags",
     "log_partition",
     "make_scores",
     "viterbi",

@@ -107,6 +107,11 @@ class LabelScores:
             out[part] = scores[np.arange(len(scores)), role[part]] - log_z
         return out
 
+    def gain(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
+        """F(i, j, r) of chosen spans (P,)."""
+        gain: Floats = self.start[prop, first, role].astype(np.float64) + self.end[prop, last, role]
+        return gain
+
     def with_handicap(self, handicap: float) -> LabelScores:
         """Let spans below "no role" in."""
         return replace(self, handicap=self.handicap + handicap)

@@ -42,6 +42,9 @@ class Scores(Protocol):
     ) -> list[tuple[Argument, ...]]:
         """The arguments of each proposition, sorted by span."""
 
+    def gain(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
+        """What chosen spans (P,) add to the sum that exact search maximizes; taggers have no such sum."""
+
     def with_handicap(self, handicap: float) -> Self:
         """The same scores with this much taken off the answer "no argument"."""
 

@@ -87,6 +87,12 @@ class SegmentalScores:
         null = np.full(self._by_role, -self.handicap)
         return SearchScores(start, end, null, np.zeros(self._by_role), self.lengths, self.pred)
 
+    def gain(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
+        """What chosen spans (P,) add to the score of a labeling, over leaving their tokens outside."""
+        scores = self._most_probable()
+        gain: Floats = scores.start[prop, first, role] + scores.end[prop, last, role]
+        return gain
+
     @property
     def _by_role(self) -> tuple[int, int]:
         return len(self.pred), self.start.shape[2]

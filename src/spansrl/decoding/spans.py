@@ -82,6 +82,12 @@ class SpanScores:
         start, end = self.start[prop, first, role].astype(np.float64), self.end[prop, last, role]
         return start + end - self.log_z[prop, role]
 
+    def gain(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
+        """F(i, j, r) − F(p, p, r) of chosen spans (P,)."""
+        start, end = self.start[prop, first, role].astype(np.float64), self.end[prop, last, role]
+        gain: Floats = start + end - self.null[prop, role]
+        return gain
+
     def with_handicap(self, handicap: float) -> SpanScores:
         """Lower the score of Null: nothing else that may be chosen begins at the predicate."""
         start = self.start.copy()

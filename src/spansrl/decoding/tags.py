@@ -15,6 +15,7 @@ import numpy as np
 from spansrl.decoding.constraints import Automaton, anything, constraints_of, search_under
 from spansrl.decoding.scores import Arrays, Bools, Decoder, Floats, Ints, Order, check_decoding
 from spansrl.decoding.viterbi import arguments_from_tags, bio_transitions, viterbi, viterbi_under
+from spansrl.errors import DataError
 from spansrl.structures import Argument
 
 
@@ -77,6 +78,10 @@ class TagScores:
             if not all(constraint.accepts(_roles(paths[n, :length].tolist())) for constraint in constraints):
                 paths[n, :length] = search_under(constraints, anything(len(roles)), search, _roles)
         return paths
+
+    def gain(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
+        """Tags have scores, spans have not."""
+        raise DataError("the model scores tags, not spans; use a model with span, segmental or label output")
 
     def with_handicap(self, handicap: float) -> TagScores:
         """Lower the score of O."""

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from spansrl.decoding import DECODERS, ORDERS, SCORES
 from spansrl.errors import ConfigError
 
 
@@ -53,18 +54,18 @@ class EmbedderConfig:
 class EncoderConfig:
     """What stands between token vectors and scores, and how it learns which predicate is meant."""
 
-    kind: str = "bilstm"  # bilstm (interleaved, Appendix B) | none
-    predicate: str = "input"  # input: marked at the input, one pass a predicate | after: one pass a sentence
-    layers: int = 4  # bilstm: one-directional LSTMs, odd ones left to right, even ones right to left
-    width: int = 300  # bilstm: hidden units; after: width of the head too
+    kind: str = "bilstm"  # bilstm (the paper) | highway (He et al. 2017) | attention (Tan et al. 2018) | none
+    predicate: str = "input"  # input: marked at the input, one pass per predicate | after: one per sentence
+    layers: int = 4  # LSTMs, odd ones left to right, even ones right to left; or layers of self-attention
+    width: int = 300  # hidden units; after: width of the head too
     mark_width: int = 50  # input: size of the predicate mark's vector
     dropout: float = 0.1  # on the input of every LSTM, and inside the head of `after`
     max_distance: int = 32  # after: distances to the predicate beyond this share a vector
     attention_layers: int = 0  # after: self-attention layers of the head, once it knows the predicate
-    attention_heads: int = 4  # after: heads of each of them
+    attention_heads: int = 4  # attention, after: heads of each layer of self-attention
 
     def __post_init__(self) -> None:
-        _one_of("encoder.kind", self.kind, ("bilstm", "none"))
+        _one_of("encoder.kind", self.kind, ("bilstm", "highway", "attention", "none"))
         _one_of("encoder.predicate", self.predicate, ("input", "after"))
         _in_range("encoder.dropout", self.dropout, 0.0, 0.95)
         for name in ("layers", "width", "mark_width", "max_distance", "attention_heads"):
@@ -72,7 +73,10 @@ class EncoderConfig:
         _at_least("encoder.attention_layers", self.attention_layers, 0)
         if self.attention_layers and self.predicate == "input":
             raise ConfigError("encoder.attention_layers belong to encoder.predicate = 'after'; set it to 0")
-        if self.attention_layers and self.width % self.attention_heads:
+        attends = self.attention_layers or self.kind == "attention"
+        if self.kind == "attention" and self.width % 2:
+            raise ConfigError(f"encoder.width is {self.width}; encoder.kind = 'attention' needs an even one")
+        if attends and self.width % self.attention_heads:
             raise ConfigError(
                 f"encoder.width is {self.width}; it must be a multiple of "
                 f"encoder.attention_heads = {self.attention_heads}"
@@ -87,18 +91,22 @@ class EncoderConfig:
 class OutputConfig:
     """What is predicted and how it is decoded."""
 
-    kind: str = "span"  # span (selection, exact softmax over all spans) | crf (BIO tags)
-    span_end: str = "last"  # span: the end is read at its last token (the paper) or the next (authors' code)
+    kind: str = (
+        "span"  # span (the paper) | segmental | label (per span) | crf (BIO tags) | softmax (BIO tags)
+    )
+    span_end: str = "last"  # a span's end is read at its last token (the paper) or the next (authors' code)
     transitions: str = "free"  # crf: free (the authors' code) | bio (I-X only after B-X or I-X)
-    decoder: str = "greedy"  # span: greedy | argmax | exact; crf always uses Viterbi
+    decoder: str = (
+        "greedy"  # greedy | argmax | exact | constrained (with C- and R- roles linked to their base)
+    )
     order: str = "prob"  # greedy: sort by log P (Eq. 2) or by the raw score F (the authors' code)
 
     def __post_init__(self) -> None:
-        _one_of("output.kind", self.kind, ("span", "crf"))
+        _one_of("output.kind", self.kind, tuple(SCORES))
         _one_of("output.span_end", self.span_end, ("last", "next"))
         _one_of("output.transitions", self.transitions, ("free", "bio"))
-        _one_of("output.decoder", self.decoder, ("greedy", "argmax", "exact"))
-        _one_of("output.order", self.order, ("prob", "raw"))
+        _one_of("output.decoder", self.decoder, DECODERS)
+        _one_of("output.order", self.order, ORDERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +130,7 @@ class TasksConfig:
 class DistillationConfig:
     """Learning the arguments from other models too, by their whole distributions over spans."""
 
-    teachers: str = ""  # model directories with span output, by commas; twice counts twice; empty: none
+    teachers: str = ""  # model directories with the same output, separated by commas; twice counts twice
     weight: float = 0.5  # share of the teachers in the loss of the arguments, gold having the rest
 
     def __post_init__(self) -> None:
@@ -207,8 +215,6 @@ class Config:
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
     def __post_init__(self) -> None:
-        if self.distillation.teachers and self.output.kind != "span":
-            raise ConfigError("distillation.teachers are for span selection; output.kind is 'crf'")
         if self.training.partial and self.embedder.precomputed:
             raise ConfigError("training.partial needs an encoder; embedder.precomputed has no vectors for it")
         if self.tasks.any and self.encoder.predicate != "after":

@@ -9,7 +9,7 @@ from operator import index
 from pathlib import Path
 from typing import SupportsIndex
 
-from spansrl.decoding import METHODS, Method
+from spansrl.decoding import DECODERS, Decoder
 from spansrl.errors import ConfigError, MissingExtraError, ModelError
 from spansrl.inference.calibration import Calibration
 from spansrl.inference.config import OutputConfig
@@ -35,7 +35,7 @@ def load(
     threads: int | None = None,
     frames: FrameIndex | bool = True,
     rule_out_roles: bool | None = None,
-    decoder: Method | None = None,
+    decoder: Decoder | None = None,
     device: str = "cpu",
 ) -> Pipeline:
     """Load a model, by default the one in the package, which needs neither network nor torch.
@@ -46,8 +46,8 @@ def load(
     gain). `decoder` is greedy, argmax or exact, by default the model's own.
     """
     check_threads(threads)
-    if decoder is not None and decoder not in METHODS:
-        raise ConfigError(f"unknown decoder {decoder!r}. Choose from: {', '.join(METHODS)}")
+    if decoder is not None and decoder not in DECODERS:
+        raise ConfigError(f"unknown decoder {decoder!r}. Choose from: {', '.join(DECODERS)}")
     if not isinstance(frames, (bool, FrameIndex)):
         raise ConfigError(f"frames is {frames!r}; expected True, False or a FrameIndex")
     known = load_frames() if frames is True else frames or None

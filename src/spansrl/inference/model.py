@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spansrl.arrays import IntArray
-from spansrl.decoding import SpanScores, TagScores
+from spansrl.decoding import Scores
 from spansrl.structures import Sentence
 
 NO_PREDICATE = 0  # class of a token; class k is PREDICATE_TYPES[k - 1]
@@ -42,7 +42,7 @@ class Encoding:
 class PredicateScores:
     """Scores of the arguments of N predicates and, where learned, of their senses."""
 
-    arguments: SpanScores | TagScores
+    arguments: Scores
     senses: Floats | None = None  # (N, V)
 
 

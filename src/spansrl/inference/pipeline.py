@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spansrl.arrays import IntArray
-from spansrl.decoding import Method, Order, SpanScores, TagScores, decode, decode_tags
+from spansrl.decoding import Decoder, Order
 from spansrl.errors import ConfigError, DataError
 from spansrl.inference.batching import batches_by_length
 from spansrl.inference.calibration import Calibration
@@ -98,7 +98,7 @@ class Pipeline:
     calibration: Calibration = field(default_factory=Calibration)
     frames: FrameIndex | None = None
     rule_out_roles: bool = False  # core roles that the predicate's frame does not have
-    decoder: Method = "greedy"
+    decoder: Decoder = "greedy"
     order: Order = "prob"
     threads: int = 1  # batches that are labeled at once
     max_tokens: int | None = MAX_TOKENS  # longer sentences are labeled in pieces; None: no limit
@@ -108,7 +108,7 @@ class Pipeline:
     @classmethod
     def plain(cls, model: Model, output: OutputConfig) -> Pipeline:
         """A pipeline that decodes as a config says and adds nothing to what the model computes."""
-        decoder, order = cast(Method, output.decoder), cast(Order, output.order)
+        decoder, order = cast(Decoder, output.decoder), cast(Order, output.order)
         return cls(
             model,
             decoder=decoder,
@@ -280,16 +280,12 @@ class Pipeline:
             for n, (sent, item) in enumerate(items)
         ]
         arguments = scores.arguments
-        if self.rule_out_roles and self.frames is not None and isinstance(arguments, SpanScores):
-            rule_out(arguments, self.model.roles, [prop.sense for prop in props], self.frames)
-        if self.calibration.handicap and isinstance(arguments, SpanScores):
-            # Null is the span of the predicate alone; nothing else that may be chosen begins there.
-            arguments.start[np.arange(len(arguments.pred)), arguments.pred] -= self.calibration.handicap
-        decoded = (
-            decode_tags(arguments, self.model.roles)
-            if isinstance(arguments, TagScores)
-            else decode(arguments, self.model.roles, method=self.decoder, order=self.order)
-        )
+        if self.rule_out_roles and self.frames is not None:
+            senses = [prop.sense for prop in props]
+            arguments = arguments.without_roles(ruled_out(self.model.roles, senses, self.frames))
+        if self.calibration.handicap:
+            arguments = arguments.with_handicap(self.calibration.handicap)
+        decoded = arguments.decode(self.model.roles, decoder=self.decoder, order=self.order)
         for (sent, _), prop, args in zip(items, props, decoded, strict=True):
             known = tuple(self._argument(prop, arg) for arg in args)
             yield replace(prop, args=known, v=_verb(sent, prop, known))
@@ -340,14 +336,12 @@ def predicate_probs(classes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]
     return np.asarray(1 - weights[..., NO_PREDICATE] / weights.sum(axis=-1))
 
 
-def rule_out(
-    scores: SpanScores, roles: Sequence[str], senses: Sequence[str | None], frames: FrameIndex
-) -> None:
-    """Forbid core roles that a proposition's sense does not have, by scores of −inf, in place."""
-    for n, sense in enumerate(senses):
-        if sense is not None:
-            ruled_out = [k for k, role in enumerate(roles) if frames.rules_out(sense, role)]
-            scores.start[n, :, ruled_out] = -np.inf
+def ruled_out(
+    roles: Sequence[str], senses: Sequence[str | None], frames: FrameIndex
+) -> npt.NDArray[np.bool_]:
+    """(N, R) the core roles that each proposition's sense does not have."""
+    rows = [[sense is not None and frames.rules_out(sense, role) for role in roles] for sense in senses]
+    return np.array(rows, dtype=bool).reshape(len(senses), len(roles))
 
 
 def _best_type(classes: npt.NDArray[np.float32]) -> str:

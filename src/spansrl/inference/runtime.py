@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spansrl.arrays import IntArray, Ragged
-from spansrl.decoding import SpanScores, TagScores, log_partition
+from spansrl.decoding import ARRAYS, make_scores
 from spansrl.errors import ModelError
 from spansrl.inference.config import EmbedderConfig
 from spansrl.inference.directory import (
@@ -48,8 +48,8 @@ class OnnxModel:
         classes = {"classes"} if self.finds_predicates else set()
         self._encoder = Graph(directory.path / ENCODER_GRAPH, {"vectors", *classes}, threads)
         senses = {"senses"} if directory.senses else set()
-        scores = {"start", "end"} if config.output.kind == "span" else {"emissions", "transitions", "first"}
-        self._arguments = Graph(directory.path / ARGUMENTS_GRAPH, scores | senses, threads)
+        self._kind = config.output.kind
+        self._arguments = Graph(directory.path / ARGUMENTS_GRAPH, {*ARRAYS[self._kind], *senses}, threads)
 
     @classmethod
     def load(cls, path: Path, *, threads: int | None = None) -> OnnxModel:
@@ -83,14 +83,7 @@ class OnnxModel:
                 "pred": pred,
             }
         )
-        if "emissions" in out:
-            arguments: SpanScores | TagScores = TagScores(
-                out["emissions"], out["transitions"], out["first"], lengths=lengths, pred=pred
-            )
-        else:
-            log_z = log_partition(out["start"], out["end"], lengths)
-            arguments = SpanScores(out["start"], out["end"], log_z, lengths=lengths, pred=pred)
-        return PredicateScores(arguments, out.get("senses"))
+        return PredicateScores(make_scores(self._kind, out, lengths, pred), out.get("senses"))
 
 
 def _reload(path: Path, threads: int | None) -> OnnxModel:

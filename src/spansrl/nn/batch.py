@@ -41,7 +41,8 @@ class Batch:
     pred: Tensor  # (N,)
     gold: Gold
     tasks: TaskGold | None = None  # where predicates and senses are learnt too
-    teacher: Tensor | None = None  # (N, T, 2, R) teachers' marginals of starts and ends; anything at padding
+    teacher: Tensor | None = None  # (N, T, C) teachers' targets, see `outputs.base`; anything at padding
+    taught: Tensor | None = None  # (N,) whether the teachers were asked about the proposition
 
     @classmethod
     def of_predicates(cls, sentence_lengths: IntArray, sentence: IntArray, pred: IntArray) -> Batch:
@@ -80,6 +81,7 @@ class Batch:
             gold=gold,
             tasks=None if self.tasks is None else self.tasks.to(device),
             teacher=None if self.teacher is None else self.teacher.to(device),
+            taught=None if self.taught is None else self.taught.to(device),
         )
 
 
@@ -97,7 +99,7 @@ class Corpus:
     tasks: TaskLabels | None = None
     costs: IntArray | None = None  # (S,) what batches are grouped by, where it is not the number of tokens
     partial: tuple[int, ...] = ()  # sizes of the corpora at the end in which not every predicate is labeled
-    teacher: Ragged | None = None  # a row a proposition: (T, 2, R); may end before the propositions do
+    teacher: Ragged | None = None  # one row per proposition: (T, ...); may end before the propositions do
 
     @classmethod
     def of(
@@ -161,21 +163,19 @@ class Corpus:
             pred=torch.from_numpy(self.prop_pred[props]),
             gold=gold,
             tasks=None if self.tasks is None else self.tasks.take(rows, props),
-            teacher=None if self.teacher is None else self._teacher(rows, props, gold),
+            **self._teacher(rows, props),
         )
 
-    def _teacher(self, rows: IntArray, props: IntArray, gold: Gold) -> Tensor:
-        """What the teachers say; of propositions that they were not asked about, what gold says."""
-        assert self.teacher is not None
+    def _teacher(self, rows: IntArray, props: IntArray) -> dict[str, Tensor]:
+        """The teachers' targets, and which propositions they were asked about."""
+        if self.teacher is None:
+            return {}
         longest = int(self.lengths[rows].max(initial=0))
-        asked = props < len(self.teacher)  # (N,)
-        pred = torch.from_numpy(self.prop_pred[props])
-        out = gold_marginals(gold, pred, longest, self.teacher.values.shape[-1])
-        found = torch.from_numpy(self.teacher.padded(props[asked])).float()  # (asked, their longest, 2, R)
-        out[torch.from_numpy(asked)] = torch.nn.functional.pad(
-            found, (0, 0, 0, 0, 0, longest - found.shape[1])
-        )
-        return out
+        taught = torch.from_numpy(props < len(self.teacher))  # (N,)
+        found = torch.from_numpy(self.teacher.padded(props[taught.numpy()])).float().flatten(2)
+        out = torch.zeros(len(props), longest, found.shape[2])
+        out[taught] = torch.nn.functional.pad(found, (0, 0, 0, longest - found.shape[1]))
+        return {"teacher": out, "taught": taught}
 
     def whole(self) -> Batch:
         """Every proposition, in order."""
@@ -226,21 +226,6 @@ class Corpus:
 
     def _props_of(self, sentences: IntArray) -> IntArray:
         return np.concatenate([np.arange(self.prop_offsets[s], self.prop_offsets[s + 1]) for s in sentences])
-
-
-def gold_marginals(gold: Gold, pred: Tensor, n_tokens: int, n_roles: int) -> Tensor:
-    """The starts and ends (N, T, 2, R) of a teacher that knows gold: a role's spans share its chance evenly.
-
-    The span of an absent role is Null, which is the predicate's own: pred (N,).
-    """
-    out = torch.zeros(len(pred), n_tokens, 2, n_roles)
-    for side, place in enumerate((gold.first, gold.last)):
-        out.index_put_(
-            (gold.prop, place, torch.full_like(place, side), gold.role), torch.ones(()), accumulate=True
-        )
-    counts = out.sum(dim=1)  # (N, 2, R)
-    out[torch.arange(len(pred)), pred] += (counts == 0).float()
-    return out / counts.clamp(min=1)[:, None]
 
 
 def _shuffled(lengths: IntArray, batch_size: int, order: np.random.Generator) -> list[IntArray]:

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from spansrl.arrays import IntArray, Ragged
+from spansrl.decoding import SCORES, Scores, make_scores
 from spansrl.errors import ModelError
 from spansrl.inference.config import TrainingConfig
 from spansrl.inference.model import Encoding, PredicateScores, Prepared, Tokens, lengths_of
@@ -23,17 +24,19 @@ from spansrl.nn.batch import Batch, Corpus
 from spansrl.nn.embedders.embed import LayeredEmbedder
 from spansrl.nn.embedders.features import Progress, cached_rows, corpus_fingerprint, hash_of
 from spansrl.nn.network import Network, evaluating, to_scores
-from spansrl.nn.outputs.span import SpanLogits, SpanOutput, boundary_scores, span_logits, span_loss
+from spansrl.nn.outputs.boundaries import boundary_scores
+from spansrl.nn.outputs.span import SpanLogits, span_logits, span_loss
 
 
 def check_experts(experts: Sequence[Network], *, same_width: bool) -> None:
-    """Raise unless the experts can be combined: span models with equal roles and the same reading of ends."""
+    """Raise unless the experts can be combined: one kind of output, and equal roles."""
     if not experts:
         raise ModelError("an ensemble needs at least one expert")
     first = experts[0]
     for number, expert in enumerate(experts, start=1):
-        if not isinstance(expert.output, SpanOutput):
-            raise ModelError(f"expert {number} is no span model; ensembles combine span models only")
+        kinds = expert.config.output.kind, first.config.output.kind
+        if kinds[0] != kinds[1]:
+            raise ModelError(f"expert {number} has {kinds[0]} output, expert 1 has {kinds[1]} output")
         if set(expert.roles.items) != set(first.roles.items):
             raise ModelError(f"expert {number} has other roles than expert 1; train them on the same data")
         if expert.config.output.span_end != first.config.output.span_end:
@@ -60,6 +63,10 @@ class Mixture(nn.Module):
         """Initialised as Appendix C.2 says: zero gates, identity, and the mean of the experts' role rows."""
         check_experts(experts, same_width=True)
         first = experts[0]
+        if not first.output.can_be_mixed:
+            raise ModelError(
+                f"a mixture cannot have {first.output.name} output; combine these models as a product"
+            )
         mixture = cls(len(experts), first.encoder.out_width, len(first.roles), first.config.output.span_end)
         rows = [_role_rows(expert, first.roles.items) for expert in experts]
         mixture.roles.data.copy_(torch.stack(rows).mean(dim=0))
@@ -171,10 +178,10 @@ class Ensemble:
     def score(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
         """Score predicates, one row each."""
         batch = Batch.of_predicates(encoding.lengths, sentence, pred)
-        return PredicateScores(to_scores(self.logits(encoding, batch), batch))
+        return PredicateScores(self.scores(encoding, batch))
 
-    def logits(self, encoding: Encoding, batch: Batch) -> SpanLogits:
-        """The scores of all spans."""
+    def scores(self, encoding: Encoding, batch: Batch) -> Scores:
+        """The combined scores."""
         raise TypeError(f"{type(self).__name__} does not combine experts")
 
     @torch.inference_mode()
@@ -219,15 +226,16 @@ class MixtureModel(Ensemble):
             return Encoding(sentences, lengths_of(sentences), None)
         return super().encode(prepared, rows)
 
-    def logits(self, encoding: Encoding, batch: Batch) -> SpanLogits:
+    def scores(self, encoding: Encoding, batch: Batch) -> Scores:
         """The mixture of the experts' features, scored."""
         features = self._remembered(encoding, batch)
         if features is None:
             if encoding.vectors is None:
                 encoding = replace(encoding, vectors=self.token_vectors(encoding.sentences))
             features = tuple(self.features(encoding, batch))
-        out: SpanLogits = self.mixture(features, batch.mask())
-        return out
+        logits: SpanLogits = self.mixture(features, batch.mask())
+        kind = self.networks[0].config.output.kind
+        return to_scores(kind, {"start": logits.start, "end": logits.end}, batch)
 
     def _remembered(self, encoding: Encoding, batch: Batch) -> tuple[Tensor, ...] | None:
         if encoding.vectors is not None:
@@ -250,18 +258,16 @@ class ProductModel(Ensemble):
         check_experts(experts, same_width=False)
         super().__init__(experts)
 
-    def logits(self, encoding: Encoding, batch: Batch) -> SpanLogits:
-        """The mean of the experts' scores."""
-        mask = batch.mask()
-        starts, ends = [], []
+    def scores(self, encoding: Encoding, batch: Batch) -> Scores:
+        """The mean of the experts' scores, from which the product's distribution is rebuilt."""
+        kind = self.networks[0].config.output.kind
+        parts = []
         for expert, h in zip(self.networks, self.features(encoding, batch), strict=True):
-            logits = expert.output(h, mask)
-            order = _alignment(expert, self.roles)
-            starts.append(logits.start[:, :, order])
-            ends.append(logits.end[:, :, order])
-        start, end = torch.stack(starts).mean(dim=0), torch.stack(ends).mean(dim=0)
-        # The ends are shifted and masked already, so they are read where they are.
-        return span_logits(start, end, mask, "last")
+            arrays = expert.output.arrays(h, batch.mask())
+            found = {name: array.numpy() for name, array in arrays.items()}
+            parts.append(SCORES[kind].take_roles(found, expert.roles.ids(self.roles)))
+        mean = {name: np.mean([part[name] for part in parts], axis=0) for name in parts[0]}
+        return make_scores(kind, mean, batch.lengths.numpy(), batch.pred.numpy())
 
 
 def share_sources(experts: Sequence[Network]) -> None:
@@ -280,8 +286,7 @@ def _alignment(expert: Network, roles: Sequence[str]) -> Tensor:
 
 def _role_rows(expert: Network, roles: Sequence[str]) -> Tensor:
     """W of an expert in the order of the given roles: (R, 2D)"""
-    assert isinstance(expert.output, SpanOutput)
-    return expert.output.roles.detach()[_alignment(expert, roles)]
+    return expert.output.role_vectors()[_alignment(expert, roles)]
 
 
 def propositions_fingerprint(corpus: Corpus) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,65 +10,24 @@ import torch
 from torch import Tensor, nn
 
 from spansrl.arrays import IntArray
-from spansrl.decoding import SpanScores, TagScores
-from spansrl.inference.config import Config, EncoderConfig
+from spansrl.decoding import Scores, make_scores
+from spansrl.inference.config import Config
 from spansrl.inference.inputs.pieces import PieceStore
 from spansrl.inference.model import Encoding, PredicateScores, Prepared, Tokens, lengths_of, narrowed
 from spansrl.language.vocabulary import Vocabulary
 from spansrl.nn.batch import Batch
 from spansrl.nn.embedders.embed import Embedder, LayeredEmbedder
-from spansrl.nn.encoders.bilstm import InterleavedLSTM, PredicateHead, PredicateMark
-from spansrl.nn.outputs.crf import CrfOutput, TagLogits, crf_loss, gold_tags
-from spansrl.nn.outputs.span import SpanLogits, SpanOutput, distillation_loss, span_loss
+from spansrl.nn.encoders import build_encoder
+from spansrl.nn.encoders.predicates import MarkedEncoder, OnePassEncoder
+from spansrl.nn.outputs import OUTPUTS, Output
 from spansrl.nn.tasks import TaskHeads
-
-
-class MarkedEncoder(nn.Module):
-    """The paper's way: the predicate is marked at the input, one pass a proposition."""
-
-    out_width: int
-
-    def __init__(self, in_width: int, config: EncoderConfig) -> None:
-        super().__init__()
-        self.mark = PredicateMark(config.mark_width)
-        self.lstm = InterleavedLSTM(in_width + config.mark_width, config.width, config.layers, config.dropout)
-        self.out_width = self.lstm.out_width
-
-    def forward(self, x: Tensor, batch: Batch) -> Tensor:
-        """x (S, T, D) -> (N, T, out_width)"""
-        out: Tensor = self.lstm(self.mark(x, batch.sentence, batch.pred), batch.lengths)
-        return out
-
-
-class OnePassEncoder(nn.Module):
-    """The fast way: one pass a sentence, and every predicate conditioned on afterwards."""
-
-    out_width: int
-
-    def __init__(self, in_width: int, config: EncoderConfig) -> None:
-        super().__init__()
-        self.lstm = (
-            InterleavedLSTM(in_width, config.width, config.layers, config.dropout)
-            if config.kind == "bilstm"
-            else None
-        )
-        head_width = in_width if self.lstm is None else self.lstm.out_width
-        self.head = PredicateHead(head_width, config)
-        self.out_width = self.head.out_width
-
-    def forward(self, x: Tensor, batch: Batch) -> Tensor:
-        """x (S, T, D) -> (N, T, out_width)"""
-        if self.lstm is not None:
-            x = self.lstm(x, batch.sentence_lengths)
-        out: Tensor = self.head(x, batch.sentence, batch.pred, batch.mask())
-        return out
 
 
 class Network(nn.Module):
     """Scores and loss of a batch; N propositions, T tokens, R roles."""
 
     encoder: MarkedEncoder | OnePassEncoder
-    output: SpanOutput | CrfOutput
+    output: Output
 
     def __init__(
         self, config: Config, roles: Sequence[str], embedder: Embedder, senses: Sequence[str] = ()
@@ -78,14 +37,8 @@ class Network(nn.Module):
         self.roles = Vocabulary(roles)
         self.senses = Vocabulary(senses) if config.tasks.any else None
         self.embedder = embedder
-        marked = config.encoder.predicate == "input"
-        self.encoder = (MarkedEncoder if marked else OnePassEncoder)(embedder.width, config.encoder)
-        width = self.encoder.out_width
-        self.output = (
-            SpanOutput(width, len(roles), config.output.span_end)
-            if config.output.kind == "span"
-            else CrfOutput(width, len(roles), config.output.transitions)
-        )
+        self.encoder = build_encoder(embedder.width, config.encoder)
+        self.output = OUTPUTS[config.output.kind].of(config.output, self.encoder.out_width, len(roles))
         self.tasks = (
             None if self.senses is None else TaskHeads(embedder.width, len(senses), config.encoder.dropout)
         )
@@ -95,37 +48,26 @@ class Network(nn.Module):
         h: Tensor = self.encoder(self.embedder(inputs), batch)
         return h
 
-    def forward(self, batch: Batch, inputs: Any) -> SpanLogits | TagLogits:
-        """Scores of all spans, or of all tag sequences."""
-        return self.logits(self.token_features(batch, inputs), batch)
+    def forward(self, batch: Batch, inputs: Any) -> dict[str, Tensor]:
+        """The named arrays of scores that the output returns."""
+        return self.output.arrays(self.token_features(batch, inputs), batch.mask())
 
-    def logits(self, h: Tensor, batch: Batch) -> SpanLogits | TagLogits:
-        """Scores from h (N, T, D)."""
-        logits: SpanLogits | TagLogits = (
-            self.output(h, batch.mask()) if isinstance(self.output, SpanOutput) else self.output(h)
-        )
-        return logits
+    def scores(self, h: Tensor, batch: Batch) -> Scores:
+        """Scores to decode from h (N, T, D)."""
+        return to_scores(self.config.output.kind, self.output.arrays(h, batch.mask()), batch)
 
     def loss(self, batch: Batch, inputs: Any) -> Tensor:
-        """Mean negative log-likelihood of the batch's propositions: arguments and, where learnt, the rest."""
+        """Mean negative log-likelihood of the propositions: of arguments and, where learned, the rest."""
         x = self.embedder(inputs)  # (S, T, D)
-        total = x.new_zeros(()) if not batch.n_props else self._argument_loss(x, batch)
+        total: Tensor = x.new_zeros(())
+        if batch.n_props:
+            weight = self.config.distillation.weight
+            total = self.output.loss(self.encoder(x, batch), batch, weight)
         if self.tasks is not None and batch.tasks is not None:
             total = total + self.tasks.loss(x, batch.sentence, batch.pred, batch.tasks) / max(
                 1, batch.n_props
             )
         return total
-
-    def _argument_loss(self, x: Tensor, batch: Batch) -> Tensor:
-        logits = self.logits(self.encoder(x, batch), batch)
-        if isinstance(logits, SpanLogits):
-            gold = span_loss(logits, batch.pred, batch.gold)
-            if batch.teacher is None:
-                return gold
-            weight = self.config.distillation.weight
-            return (1 - weight) * gold + weight * distillation_loss(logits, batch.teacher, batch.mask())
-        mask = batch.mask()
-        return crf_loss(logits, gold_tags(batch.gold, mask, batch.pred), mask)
 
 
 class TorchModel:
@@ -179,7 +121,7 @@ class TorchModel:
         batch = Batch.of_predicates(encoding.lengths, sentence, pred).to(self._device)
         x = torch.from_numpy(encoding.vectors).to(self._device)
         with evaluating(network):
-            scores = to_scores(network.logits(network.encoder(x, batch), batch), batch)
+            scores = network.scores(network.encoder(x, batch), batch)
             if network.tasks is None:
                 return PredicateScores(scores)
             return PredicateScores(scores, network.tasks.senses(x, batch.sentence, batch.pred).cpu().numpy())
@@ -203,13 +145,7 @@ class evaluating:  # noqa: N801 (a context manager that reads as a word)
         self.module.train(self.was_training)
 
 
-def to_scores(logits: SpanLogits | TagLogits, batch: Batch) -> SpanScores | TagScores:
-    """The network's output as NumPy arrays for decoding."""
-    lengths, pred = batch.lengths.cpu().numpy(), batch.pred.cpu().numpy()
-    if isinstance(logits, SpanLogits):
-        start, end, log_z = (part.cpu().numpy() for part in (logits.start, logits.end, logits.log_z))
-        return SpanScores(start=start, end=end, log_z=log_z, lengths=lengths, pred=pred)
-    emissions, transitions, first = (
-        part.cpu().numpy() for part in (logits.emissions, logits.transitions, logits.first)
-    )
-    return TagScores(emissions=emissions, transitions=transitions, first=first, lengths=lengths, pred=pred)
+def to_scores(kind: str, arrays: Mapping[str, Tensor], batch: Batch) -> Scores:
+    """An output's arrays as NumPy scores."""
+    found = {name: array.detach().cpu().numpy() for name, array in arrays.items()}
+    return make_scores(kind, found, batch.lengths.cpu().numpy(), batch.pred.cpu().numpy())

@@ -1,7 +1,7 @@
-"""What trained span models say about a corpus, for another to learn from.
+"""What trained models predict on a corpus, for another model to learn from.
 
-`span.distillation_loss` needs of a teacher only the marginals of its starts and ends, (T, 2, R) a
-proposition; of several teachers their mean, the marginals of their mixture. Computed once a corpus.
+An output's targets (`Output.targets`) are all that a student needs of a teacher; those of several teachers
+are averaged, which gives the targets of their mixture. They are computed once per corpus.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from spansrl.nn.batch import Corpus
 from spansrl.nn.embedders.features import Progress, cached_rows, hash_of
 from spansrl.nn.ensembles import expert_features, fingerprint, propositions_fingerprint
 from spansrl.nn.network import Network
-from spansrl.nn.outputs.span import SpanOutput, boundary_marginals
 
 
 def teacher_marginals(
@@ -27,28 +26,24 @@ def teacher_marginals(
 ) -> Ragged:
     """The teachers' mean marginals of the corpus, a row a proposition, memory-mapped from the cache."""
     features = expert_features(teachers, corpus, cache, progress)
-    outputs = [_span_output(teacher) for teacher in teachers]
+    outputs = [teacher.output for teacher in teachers]
+    kinds = {teacher.config.output.kind for teacher in teachers}
+    if len(kinds) > 1:
+        raise ModelError(f"teachers must have one kind of output, found {', '.join(sorted(kinds))}")
     lengths = corpus.lengths[corpus.prop_sentence].tolist()
     key = hash_of("".join(map(fingerprint, teachers)))[:16] + "-" + propositions_fingerprint(corpus)[:16]
 
     @torch.inference_mode()
     def compute(rows: list[int]) -> list[Any]:
         props = np.array(rows)
-        mask = corpus.batch(props).mask()
+        batch = corpus.batch(props)
         vectors = features.take(props).features  # a tensor (N, T, D) for each teacher
         total = sum(
-            torch.stack(boundary_marginals(output(h, mask)), dim=2)  # (N, T, 2, R)
+            output.targets(h, batch.mask(), batch.pred)  # (N, T, ...)
             for output, h in zip(outputs, vectors, strict=True)
         )
         mean = (torch.as_tensor(total) / len(outputs)).numpy()
         return [mean[k, : lengths[row]] for k, row in enumerate(rows)]
 
-    return cached_rows(
-        cache / f"marginals-{key}.npy", lengths, (2, len(teachers[0].roles)), compute, progress
-    )
-
-
-def _span_output(network: Network) -> SpanOutput:
-    if not isinstance(network.output, SpanOutput):
-        raise ModelError("a teacher must have span output; this one is a CRF")
-    return network.output
+    shape = outputs[0].target_shape(len(teachers[0].roles))
+    return cached_rows(cache / f"marginals-{key}.npy", lengths, shape, compute, progress)

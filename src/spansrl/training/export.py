@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from spansrl.arrays import IntArray
-from spansrl.decoding import SpanScores
+from spansrl.decoding import ARRAYS
 from spansrl.errors import MissingExtraError
 from spansrl.inference.directory import (
     ARGUMENTS_GRAPH,
@@ -177,7 +177,8 @@ class Difference:
 def compare(network: Network, model: Model, sentences: Sequence[Sentence]) -> Difference:
     """Score and label the same sentences (with their predicates) by torch and by ONNX Runtime."""
     models = TorchModel(network), model
-    worst = max((_difference(*models, sent) for sent in sentences if sent.props), default=0.0)
+    names = sorted(ARRAYS[network.config.output.kind])
+    worst = max((_difference(*models, sent, names) for sent in sentences if sent.props), default=0.0)
     ours, theirs = (
         Pipeline.plain(own, network.config.output).label(sentences, predicates="given") for own in models
     )
@@ -189,18 +190,18 @@ def compare(network: Network, model: Model, sentences: Sequence[Sentence]) -> Di
     return Difference(worst, len(props), other)
 
 
-def _difference(ours: Model, theirs: Model, sent: Sentence) -> float:
+def _difference(ours: Model, theirs: Model, sent: Sentence, names: Sequence[str]) -> float:
     """The largest difference of any two scores: of arguments, senses and tokens as predicates."""
     pred = np.array([prop.pred for prop in sent.props], dtype=np.int64)
-    own, other = (_all_scores(model, sent, pred) for model in (ours, theirs))
-    return max(float(np.abs(a - b).max(initial=0.0)) for a, b in zip(own, other, strict=True))
+    own, other = (_all_scores(model, sent, pred, names) for model in (ours, theirs))
+    pairs = ((a[a != b], b[a != b]) for a, b in zip(own, other, strict=True))  # equal ones may be infinite
+    return max(float(np.abs(a - b).max(initial=0.0)) for a, b in pairs)
 
 
-def _all_scores(model: Model, sent: Sentence, pred: IntArray) -> list[npt.NDArray[Any]]:
+def _all_scores(model: Model, sent: Sentence, pred: IntArray, names: Sequence[str]) -> list[npt.NDArray[Any]]:
     encoding = encode_all(model, [sent.tokens])
     found = model.score(encoding, np.zeros_like(pred), pred)
-    scores = found.arguments
-    arguments = [scores.start, scores.end] if isinstance(scores, SpanScores) else [scores.emissions]
+    arguments = [getattr(found.arguments, name) for name in names]
     return [*arguments, *(part for part in (encoding.classes, found.senses) if part is not None)]
 
 

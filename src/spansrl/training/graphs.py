@@ -19,7 +19,6 @@ from spansrl.nn.embedders.embed import (
 from spansrl.nn.embedders.scalar_mix import ScalarMix
 from spansrl.nn.embedders.transformer import Transformer
 from spansrl.nn.network import Network
-from spansrl.nn.outputs.span import SpanOutput, boundary_scores, with_ends
 from spansrl.nn.tasks import TaskHeads
 
 Examples = dict[str, tuple[Tensor, dict[int, str]]]  # input -> an example, and its axes that vary by name
@@ -136,13 +135,7 @@ class ArgumentsGraph(nn.Module):
         """vectors (S, T, D), sentence_lengths (S,), sentence (N,), pred (N,) -> scores with N rows"""
         batch = _Predicates(sentence, pred, sentence_lengths[sentence], sentence_lengths, vectors.shape[1])
         h = self.encoder(vectors, batch)  # (N, T, width)
-        out: tuple[Tensor, ...]
-        if isinstance(self.output, SpanOutput):
-            start, end = boundary_scores(h, self.output.roles)
-            out = (start, with_ends(end, batch.mask(), self.output.span_end))
-        else:
-            tags = self.output(h)
-            out = (tags.emissions, tags.transitions, tags.first)
+        out = tuple(self.output.arrays(h, batch.mask()).values())
         return out if self.tasks is None else (*out, self.tasks.senses(vectors, sentence, pred))
 
 
@@ -207,6 +200,6 @@ def arguments_graph(network: Network) -> Graph:
         "sentence": (torch.tensor([0, 1, 1]), {0: "predicates"}),
         "pred": (torch.tensor([4, 0, 2]), {0: "predicates"}),
     }
-    spans = isinstance(network.output, SpanOutput)
-    outputs = ["start", "end"] if spans else ["emissions", "transitions", "first"]
+    h, mask = torch.zeros(1, 1, network.encoder.out_width), torch.ones(1, 1, dtype=torch.bool)
+    outputs = list(network.output.arrays(h, mask))
     return Graph(ArgumentsGraph(network), inputs, outputs if network.tasks is None else [*outputs, "senses"])

@@ -191,6 +191,11 @@ def _teachers(config: Config, network: Network) -> list[Network]:
     for directory, teacher in zip(directories, teachers, strict=True):
         if teacher.roles.items != network.roles.items:
             raise ConfigError(f"{directory}: this teacher has other roles than the training data")
+        if teacher.config.output.kind != config.output.kind:
+            raise ConfigError(
+                f"{directory}: this teacher has {teacher.output.name} output; output.kind is "
+                f"{config.output.kind!r}"
+            )
     return teachers
 
 

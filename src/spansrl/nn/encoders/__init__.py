@@ -1,0 +1,24 @@
+"""Encoders: each is one file, and one line in this table."""
+
+from spansrl.inference.config import EncoderConfig
+from spansrl.nn.encoders.attention import SelfAttention
+from spansrl.nn.encoders.bilstm import InterleavedLSTM
+from spansrl.nn.encoders.highway import HighwayLSTM
+from spansrl.nn.encoders.predicates import MarkedEncoder, OnePassEncoder, SequenceKind
+
+# encoder.kind -> sequence encoder
+ENCODERS: dict[str, SequenceKind | None] = {
+    "bilstm": InterleavedLSTM,
+    "highway": HighwayLSTM,
+    "attention": SelfAttention,
+    "none": None,
+}
+
+
+def build_encoder(in_width: int, config: EncoderConfig) -> MarkedEncoder | OnePassEncoder:
+    """A new encoder with the predicate marked at the input, or conditioned on after it."""
+    kind = ENCODERS[config.kind]
+    if config.predicate == "after":
+        return OnePassEncoder(in_width, config, kind)
+    assert kind is not None  # the config has checked it
+    return MarkedEncoder(in_width, config, kind)

@@ -1,9 +1,13 @@
-"""Self-attention over a sentence's tokens, run once the predicate is known."""
+"""Self-attention over a sentence's tokens: an encoder (Tan et al. 2018), and layers for the known predicate."""
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor, nn
 from torch.nn.functional import gelu, scaled_dot_product_attention
+
+from spansrl.inference.config import EncoderConfig
+from spansrl.nn.initialization import init_linear
 
 
 class AttentionLayer(nn.Module):
@@ -49,3 +53,35 @@ class AttentionStack(nn.Module):
             x = layer(x, mask)
         out: Tensor = self.norm(x)
         return out
+
+
+class SelfAttention(nn.Module):
+    """Projected token vectors plus a position signal, and layers of self-attention over them."""
+
+    def __init__(self, in_width: int, width: int, heads: int, layers: int, dropout: float) -> None:
+        super().__init__()
+        self.token = nn.Linear(in_width, width)
+        self.stack = AttentionStack(width, heads, layers, dropout)
+        self.dropout = nn.Dropout(dropout)
+        self.out_width = width
+        init_linear(self.token)
+
+    @classmethod
+    def of(cls, in_width: int, config: EncoderConfig) -> SelfAttention:
+        """A new encoder as the config describes it."""
+        return cls(in_width, config.width, config.attention_heads, config.layers, config.dropout)
+
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """x (N, T, in_width), lengths (N,) -> (N, T, width), anything at padding"""
+        mask = torch.arange(x.shape[1], device=x.device) < lengths[:, None]  # (N, T)
+        signal = position_signal(x.shape[1], self.out_width, x)  # (T, width)
+        out: Tensor = self.stack(self.dropout(self.token(x) + signal), mask)
+        return out
+
+
+def position_signal(size: int, width: int, like: Tensor) -> Tensor:
+    """Sines and cosines of geometrically growing wavelengths (Vaswani et al. 2017): (size, width)"""
+    steps = torch.arange(width // 2, device=like.device, dtype=like.dtype)
+    rates = torch.exp(steps * (-9.210340371976184 / max(1, width // 2 - 1)))  # 1 … 1/10000
+    angles = torch.arange(size, device=like.device, dtype=like.dtype)[:, None] * rates
+    return torch.cat([angles.sin(), angles.cos()], dim=1)

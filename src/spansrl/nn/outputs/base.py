@@ -17,8 +17,8 @@ class Output(nn.Module):
     `decoding.SCORES` has the scores that `arrays` become.
     """
 
-    # Whether features of several networks can be mixed before it: it has start and end scores (`roles`).
-    can_be_mixed: ClassVar[bool] = False
+    scores_spans: ClassVar[bool] = False  # by span vectors and role vectors
+    can_be_mixed: ClassVar[bool] = False  # a mixture of experts can have it
 
     @classmethod
     def of(cls, config: OutputConfig, width: int, n_roles: int) -> Self:
@@ -37,13 +37,17 @@ class Output(nn.Module):
         """The loss of a batch, in which a teacher's part has the given weight."""
         mask = batch.mask()
         gold = self.gold_loss(h, mask, batch.pred, batch.gold)
-        if batch.teacher is None:
+        if batch.teacher is None or batch.taught is None:
             return gold
         teacher = batch.teacher
         if not bool(batch.taught.all()):  # gold stands in where the teacher was not asked
             own = self.gold_targets(mask, batch.pred, batch.gold).flatten(2)
             teacher = teacher.where(batch.taught[:, None, None], own.to(teacher.dtype))
         return (1 - teacher_weight) * gold + teacher_weight * self.teacher_loss(h, mask, batch.pred, teacher)
+
+    def role_vectors(self) -> Tensor:
+        """W (R, 2D) of Eq. 8, where spans are scored by it."""
+        raise NotImplementedError
 
     # Distillation: a teacher's distribution is known by numbers (N, T, C) per token.
 

@@ -18,6 +18,8 @@ from spansrl.nn.outputs.base import Output
 class BoundaryOutput(Output):
     """A row W[r] = [u_r ; v_r] for each role."""
 
+    scores_spans = True
+
     def __init__(self, width: int, n_roles: int, span_end: str = "last") -> None:
         super().__init__()
         self.roles = nn.Parameter(torch.empty(n_roles, 2 * width))  # W (R, 2D)
@@ -27,6 +29,9 @@ class BoundaryOutput(Output):
     @classmethod
     def of(cls, config: OutputConfig, width: int, n_roles: int) -> Self:
         return cls(width, n_roles, config.span_end)
+
+    def role_vectors(self) -> Tensor:
+        return self.roles.detach()
 
     def arrays(self, h: Tensor, mask: Tensor) -> dict[str, Tensor]:
         """`start` and `end` (N, T, R), anything at padding"""

@@ -28,7 +28,8 @@ class LabelOutput(BoundaryOutput):
 
     def gold_loss(self, h: Tensor, mask: Tensor, pred: Tensor, gold: Gold) -> Tensor:
         """−Σ over all spans of log P(its role or none), as the mean over propositions"""
-        return label_loss(*self(h, mask), mask, gold)
+        start, end = self(h, mask)
+        return label_loss(start, end, mask, gold)
 
 
 def label_loss(start: Tensor, end: Tensor, mask: Tensor, gold: Gold) -> Tensor:
@@ -42,7 +43,8 @@ def label_loss(start: Tensor, end: Tensor, mask: Tensor, gold: Gold) -> Tensor:
     scores = start[gold.prop[repeated], gold.first[repeated]] + end[gold.prop[repeated], gold.last[repeated]]
     log_z = torch.logsumexp(torch.nn.functional.pad(scores, (1, 0)), dim=1)  # with "no role"
     weight = 1 - 1 / counts[which][repeated]  # all spans count once below
-    return (sum_of_normalizers(start, end, mask) + (weight * log_z).sum() - chosen.sum()) / N
+    total: Tensor = sum_of_normalizers(start, end, mask) + (weight * log_z).sum() - chosen.sum()
+    return total / N
 
 
 def sum_of_normalizers(start: Tensor, end: Tensor, mask: Tensor) -> Tensor:
@@ -58,7 +60,9 @@ class _SumOfNormalizers(torch.autograd.Function):
     def forward(ctx: Any, start: Tensor, end: Tensor, mask: Tensor) -> Tensor:
         N, T, _ = start.shape
         step = max(1, PAIRS // (T * T))
-        parts = [_chunk(start[k : k + step], end[k : k + step], mask[k : k + step]) for k in range(0, N, step)]
+        parts = [
+            _chunk(start[k : k + step], end[k : k + step], mask[k : k + step]) for k in range(0, N, step)
+        ]
         totals, starts, ends = zip(*parts, strict=True)
         ctx.save_for_backward(torch.cat(starts), torch.cat(ends))
         return torch.stack(totals).sum().to(start.dtype)

@@ -5,7 +5,7 @@ them plus Σ outside over the tokens that remain. With F(i, j, r) = s_r(i) + e_r
 remember its role:
 
     B_r(t) = logaddexp(B_r(t−1), A(t) + s_r(t))               spans of role r that are open at token t
-    A(t+1) = logsumexp(A(t) + o(t), {B_r(t) + e_r(t)}_r)      labelings of the first t + 1 tokens; log Z = A(T)
+    A(t+1) = logsumexp(A(t) + o(t), {B_r(t) + e_r(t)}_r)      labelings of t + 1 tokens; log Z = A(T)
 
 and from the right, C_r(t) = logaddexp(C_r(t+1), e_r(t) + K(t+1)), K(t) = logsumexp(K(t+1) + o(t), {C_r(t) +
 s_r(t)}_r). A(0) = K(T) = 0; B_r and C_r are −∞ at the predicate. The gradient of log Z is the marginals.
@@ -78,8 +78,8 @@ class SegmentalOutput(BoundaryOutput):
         """log Z − Σ P(start)·s − Σ P(end)·e − Σ P(outside)·o, exact as everything is linear in the scores"""
         logits = self(h, mask)
         R = len(self.roles)
-        starts, ends, outside = teacher.split([R, R, 1], dim=2)
-        expected = (starts * logits.start + ends * logits.end).sum(2) + outside[:, :, 0] * logits.outside
+        starts, ends, outside = teacher[:, :, :R], teacher[:, :, R : 2 * R], teacher[:, :, -1]
+        expected = (starts * logits.start + ends * logits.end).sum(2) + outside * logits.outside
         return (log_partition(logits, mask, pred).sum() - torch.where(mask, expected, 0.0).sum()) / len(pred)
 
 
@@ -92,7 +92,7 @@ def log_partition(logits: SegmentalLogits, mask: Tensor, pred: Tensor) -> Tensor
 
 
 def marginals(logits: SegmentalLogits, mask: Tensor, pred: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Probabilities (N, T, R), (N, T, R), (N, T, 1) that a role's span starts or ends at a token, or none is."""
+    """Probabilities of starts (N, T, R), ends (N, T, R) and outside tokens (N, T, 1)."""
     parts = (logits.start, logits.end, logits.outside)
     prefix = _from_the_left(*_masked(*parts, mask), mask, pred)
     starts, ends, outside = _marginals(*_masked(*parts, mask), mask, pred, *prefix)

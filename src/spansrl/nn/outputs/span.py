@@ -55,7 +55,7 @@ class SpanOutput(BoundaryOutput):
         return out / counts.clamp(min=1)[:, None]
 
     def teacher_loss(self, h: Tensor, mask: Tensor, pred: Tensor, teacher: Tensor) -> Tensor:
-        return distillation_loss(self(h, mask), teacher.unflatten(2, (2, -1)), mask)
+        return distillation_loss(self(h, mask), teacher.view(*mask.shape, 2, -1), mask)
 
 
 def span_logits(start: Tensor, end: Tensor, mask: Tensor, span_end: str) -> SpanLogits:

@@ -1,0 +1,88 @@
+"""The highway BiLSTM of He et al. 2017: interleaved directions, and a gate past every LSTM.
+
+    r_t = σ(W_r x_t + U_r h_{t−1} + b_r),   h_t = r_t ∘ o_t ∘ tanh(c_t) + (1 − r_t) ∘ W_h x_t
+
+The gated h_t is what the next step sees. Recurrent dropout uses one mask per sequence (Gal and Ghahramani
+2016). Initialized as the paper does: orthonormal matrices, zero biases.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch._higher_order_ops.scan import scan
+
+from spansrl.inference.config import EncoderConfig
+from spansrl.nn.encoders.bilstm import reversal, take
+
+
+class HighwayLSTM(nn.Module):
+    """Layers that read left to right and right to left in turn."""
+
+    def __init__(self, in_width: int, width: int, layers: int, dropout: float) -> None:
+        super().__init__()
+        widths = [in_width] + [width] * (layers - 1)
+        self.layers = nn.ModuleList(HighwayLayer(w, width, dropout) for w in widths)
+        self.out_width = width
+
+    @classmethod
+    def of(cls, in_width: int, config: EncoderConfig) -> HighwayLSTM:
+        """A new encoder as the config describes it."""
+        return cls(in_width, config.width, config.layers, config.dropout)
+
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """x (N, T, in_width), lengths (N,) -> (N, T, width), anything at padding"""
+        backwards = reversal(lengths, x.shape[1])  # (N, T)
+        for number, layer in enumerate(self.layers):
+            x = layer(x) if number % 2 == 0 else take(layer(take(x, backwards)), backwards)
+        return x
+
+
+class HighwayLayer(nn.Module):
+    """An LSTM from left to right with a highway connection."""
+
+    def __init__(self, in_width: int, width: int, dropout: float) -> None:
+        super().__init__()
+        self.inputs = nn.Linear(
+            in_width, 6 * width
+        )  # input, forget, output, cell, highway gate, carried input
+        self.hidden = nn.Linear(width, 5 * width, bias=False)
+        self.dropout = nn.Dropout(dropout)
+        self.width = width
+        for weight in (*self.inputs.weight.data.chunk(6), *self.hidden.weight.data.chunk(5)):
+            nn.init.orthogonal_(weight)
+        nn.init.zeros_(self.inputs.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (N, T, in_width) -> (N, T, width)"""
+        start = x.new_zeros(len(x), self.width)
+        kept = self.dropout(torch.ones_like(start))  # (N, width): the same units in every step
+        inputs = self.inputs(x).transpose(0, 1)  # (T, N, 6 · width)
+        run = self._scan if torch.compiler.is_exporting() else self._loop
+        return run(inputs, kept, start).transpose(0, 1)
+
+    def _loop(self, inputs: Tensor, kept: Tensor, start: Tensor) -> Tensor:
+        hidden, memory, out = start, start, []
+        for now in inputs:
+            hidden, memory = self._step(now, kept, hidden, memory)
+            out.append(hidden)
+        return torch.stack(out)
+
+    def _scan(self, inputs: Tensor, kept: Tensor, start: Tensor) -> Tensor:
+        """The same as one operator that an exported graph can hold, for any number of steps."""
+
+        def step(state: tuple[Tensor, Tensor], now: Tensor) -> tuple[tuple[Tensor, Tensor], Tensor]:
+            hidden, memory = self._step(now, kept, *state)
+            return (hidden, memory), hidden.clone()
+
+        _, out = scan(step, (start, start.clone()), inputs)
+        found: Tensor = out
+        return found
+
+    def _step(self, now: Tensor, kept: Tensor, hidden: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Inputs (N, 6 · width) and the state (N, width) twice -> the next state"""
+        gates, carried = now[:, : 5 * self.width], now[:, 5 * self.width :]
+        enter, keep, leave, new, highway = (gates + self.hidden(hidden * kept)).chunk(5, dim=1)
+        memory = keep.sigmoid() * memory + enter.sigmoid() * new.tanh()
+        share = highway.sigmoid()
+        return share * leave.sigmoid() * memory.tanh() + (1 - share) * carried, memory

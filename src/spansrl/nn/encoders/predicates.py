@@ -1,0 +1,121 @@
+"""Two ways to tell a network which predicate is meant: mark it at the input, or condition on it afterwards."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from spansrl.inference.config import EncoderConfig
+from spansrl.nn.batch import Batch
+from spansrl.nn.encoders.attention import AttentionStack
+from spansrl.nn.initialization import init_linear
+
+
+class SequenceEncoder(Protocol):
+    """Contextual vectors of sequences."""
+
+    out_width: int
+
+    def __call__(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """x (N, T, in_width), lengths (N,) -> (N, T, out_width), anything at padding"""
+
+
+class SequenceKind(Protocol):
+    """A class of sequence encoders; the table is in `spansrl.nn.encoders`."""
+
+    def of(self, in_width: int, config: EncoderConfig) -> SequenceEncoder:
+        """A new encoder as the config describes it."""
+
+
+class PredicateMark(nn.Module):
+    """Marks the predicate at the input: every proposition is a copy of its sentence with one token marked."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.marks = nn.Embedding(2, width)
+        nn.init.xavier_uniform_(self.marks.weight)
+
+    def forward(self, x: Tensor, sentence: Tensor, pred: Tensor) -> Tensor:
+        """x (S, T, D), sentence (N,), pred (N,) -> (N, T, D + width)"""
+        is_pred = torch.arange(x.shape[1], device=x.device) == pred[:, None]  # (N, T)
+        return torch.cat([x[sentence], self.marks(is_pred.long())], dim=2)
+
+
+class PredicateHead(nn.Module):
+    """Conditions on the predicate after one pass per sentence.
+
+    Token, predicate and distance are added up; what follows is a layer for each token by itself, or layers of
+    self-attention, in which the tokens of a sentence learn from each other what the predicate makes of them.
+    """
+
+    def __init__(self, in_width: int, config: EncoderConfig) -> None:
+        super().__init__()
+        width = config.width
+        self.token = nn.Linear(in_width, width)
+        self.pred = nn.Linear(in_width, width, bias=False)  # one bias is enough for their sum
+        self.distance = nn.Embedding(2 * config.max_distance + 1, width)
+        self.dropout = nn.Dropout(config.dropout)
+        self.max_distance = config.max_distance
+        self.out_width = width
+        for linear in (self.token, self.pred):
+            init_linear(linear)
+        nn.init.normal_(self.distance.weight, std=0.1)
+        self.attention = self.out = None
+        if config.attention_layers:
+            self.attention = AttentionStack(
+                width, config.attention_heads, config.attention_layers, config.dropout
+            )
+        else:
+            self.out = nn.Linear(width, width)
+            init_linear(self.out)
+
+    def forward(self, h: Tensor, sentence: Tensor, pred: Tensor, mask: Tensor) -> Tensor:
+        """h (S, T, D), sentence (N,), pred (N,), mask (N, T) -> (N, T, width)"""
+        away = torch.arange(h.shape[1], device=h.device) - pred[:, None]  # (N, T)
+        away = away.clamp(-self.max_distance, self.max_distance) + self.max_distance
+        hidden = self.token(h)[sentence]  # (N, T, width)
+        hidden = hidden + self.pred(h[sentence, pred])[:, None] + self.distance(away)
+        if self.attention is not None:
+            attended: Tensor = self.attention(self.dropout(hidden), mask)
+            return attended
+        assert self.out is not None
+        return torch.relu(self.out(self.dropout(torch.relu(hidden))))
+
+
+class MarkedEncoder(nn.Module):
+    """The paper's way: the predicate is marked at the input, one pass per proposition."""
+
+    out_width: int
+
+    def __init__(self, in_width: int, config: EncoderConfig, kind: SequenceKind) -> None:
+        super().__init__()
+        self.mark = PredicateMark(config.mark_width)
+        self.lstm = kind.of(in_width + config.mark_width, config)  # the name in all saved models
+        self.out_width = self.lstm.out_width
+
+    def forward(self, x: Tensor, batch: Batch) -> Tensor:
+        """x (S, T, D) -> (N, T, out_width)"""
+        out: Tensor = self.lstm(self.mark(x, batch.sentence, batch.pred), batch.lengths)
+        return out
+
+
+class OnePassEncoder(nn.Module):
+    """The fast way: one pass per sentence, conditioned on each predicate afterwards."""
+
+    out_width: int
+
+    def __init__(self, in_width: int, config: EncoderConfig, kind: SequenceKind | None) -> None:
+        super().__init__()
+        self.lstm = None if kind is None else kind.of(in_width, config)
+        head_width = in_width if self.lstm is None else self.lstm.out_width
+        self.head = PredicateHead(head_width, config)
+        self.out_width = self.head.out_width
+
+    def forward(self, x: Tensor, batch: Batch) -> Tensor:
+        """x (S, T, D) -> (N, T, out_width)"""
+        if self.lstm is not None:
+            x = self.lstm(x, batch.sentence_lengths)
+        out: Tensor = self.head(x, batch.sentence, batch.pred, batch.mask())
+        return out
