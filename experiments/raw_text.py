@@ -31,7 +31,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--count", type=int, default=120_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--unlike", type=Path, nargs="*", default=[], help="files of sentences to stay away from")
+    parser.add_argument(
+        "--unlike", type=Path, nargs="*", default=[], help="files of sentences to stay away from"
+    )
     options = parser.parse_args()
     runs = {run for path in options.unlike for sent in read_sentences(path) for run in word_runs(sent.tokens)}
     order = random.Random(options.seed)

@@ -17,6 +17,8 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from spansrl.cli.torch_extra import device_option, threads_option
 
 if TYPE_CHECKING:
+    from spansrl.inference.config import Config
+    from spansrl.training.distributed import Workers
     from spansrl.training.runs import Event, Run
 
 EXAMPLES = """
@@ -82,22 +84,45 @@ def command(
     import torch
 
     from spansrl.inference.config import load_config
-    from spansrl.training import run_directory, runs
+    from spansrl.training.distributed import joined
 
     if threads:
         torch.set_num_threads(threads)
     settings = load_config(config, overrides)
-    device = use_device(device)
+    with joined(use_device(device)) as (workers, device):
+        _train(settings, data, out, resume=resume, device=device, cache=cache, workers=workers)
+
+
+def _train(
+    settings: Config,
+    data: Path,
+    out: Path,
+    *,
+    resume: bool,
+    device: str,
+    cache: Path | None,
+    workers: Workers,
+) -> None:
+    from spansrl.training import run_directory, runs
+
     splits = runs.read_splits(
         data, max_tokens=settings.training.max_tokens, partial=settings.training.partial_files
     )
     # Before anything slow: is there something to do, and may it be done there?
-    position = run_directory.find_position(out, runs.run_facts(settings, splits), resume=resume)
+    position = run_directory.find_position(
+        out, runs.run_facts(settings, splits, workers), resume=resume or not workers.is_first
+    )
     if run_directory.is_finished(out, position, settings.training.epochs):
-        say(f"{out}: this run is finished; nothing to do")
+        if workers.is_first:
+            say(f"{out}: this run is finished; nothing to do")
         return
     run = runs.prepare_run(
-        settings, splits, device=device, cache=cache or default_cache(), progress=feature_progress
+        settings,
+        splits,
+        device=device,
+        cache=cache or default_cache(),
+        progress=feature_progress,
+        workers=workers,
     )
     report_run(run, out, resume=resume)
 
@@ -133,6 +158,11 @@ def report_run(run: Run, out: Path, *, resume: bool) -> None:
     """Execute a run, with a bar on a terminal and plain lines elsewhere; Ctrl-C and SIGTERM save and stop."""
     from spansrl.training import runs
 
+    if not run.workers.is_first:
+        with StopSignal() as stop:
+            for _ in runs.execute(run, out, resume=resume, should_stop=stop.asked):
+                pass
+        return
     console = Console(stderr=True, markup=False, emoji=False)
     on_terminal = sys.stderr.isatty() and not console.is_dumb_terminal
     display: _Display = _Bar(console) if on_terminal else _Lines()

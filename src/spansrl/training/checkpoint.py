@@ -31,6 +31,7 @@ from spansrl.language.senses import SenseInventory
 from spansrl.nn.embedders.embed import load_embedder
 from spansrl.nn.network import Network
 from spansrl.training.averaging import WeightAverage
+from spansrl.training.distributed import ALONE, Workers
 
 STATE = "state.safetensors"
 
@@ -139,6 +140,7 @@ def save_state(
     optimizer: torch.optim.Optimizer,
     facts: Mapping[str, Any],
     average: WeightAverage | None = None,
+    workers: Workers = ALONE,
 ) -> None:
     """All that resuming needs, in one file: weights, Adam's moments, random state, and the caller's facts.
 
@@ -156,9 +158,11 @@ def save_state(
     if average is not None:
         tensors |= {f"average.{name}": value.cpu().contiguous() for name, value in average.tensors.items()}
         facts = {**facts, "averaged": average.steps}
-    tensors["random.cpu"] = torch.get_rng_state()
-    if torch.cuda.is_available():
-        tensors["random.cuda"] = torch.cuda.get_rng_state()
+    for kind, state in _random_states().items():
+        for rank, part in enumerate(workers.gather(state)):
+            tensors[_random_key(kind, rank)] = part
+    if not workers.is_first:
+        return
     # One entry only: the order of several is not defined, and the file should depend on its content alone.
     write_bytes(path, to_safetensors(tensors, metadata={"state": json.dumps(facts)}))
 
@@ -168,6 +172,7 @@ def load_state(
     module: nn.Module,
     optimizer: torch.optim.Optimizer,
     average: WeightAverage | None = None,
+    workers: Workers = ALONE,
 ) -> dict[str, Any]:
     """Put module, optimiser and random state back; returns the facts that were saved with them."""
     facts = read_state_facts(path)
@@ -188,13 +193,24 @@ def load_state(
             for name, value in average.tensors.items():
                 value.copy_(tensors[f"average.{name}"])
             average.steps = int(facts.get("averaged", 0))
-        torch.set_rng_state(tensors["random.cpu"])
-        if "random.cuda" in tensors and torch.cuda.is_available():
-            torch.cuda.set_rng_state(tensors["random.cuda"])
+        torch.set_rng_state(tensors[_random_key("cpu", workers.rank)])
+        if torch.cuda.is_available() and _random_key("cuda", workers.rank) in tensors:
+            torch.cuda.set_rng_state(tensors[_random_key("cuda", workers.rank)])
     except (KeyError, TypeError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[-1].strip()
         raise ModelError(f"{path}: this state does not belong to the run's model: {reason}") from error
     return facts
+
+
+def _random_states() -> dict[str, Tensor]:
+    """Random state of the CPU and, where there is one, of the current GPU."""
+    states = {"cpu": torch.get_rng_state()}
+    return states | ({"cuda": torch.cuda.get_rng_state()} if torch.cuda.is_available() else {})
+
+
+def _random_key(kind: str, rank: int) -> str:
+    """The name of a process's random state in the file; the first one's has no number."""
+    return f"random.{kind}.{rank}" if rank else f"random.{kind}"
 
 
 def read_state_facts(path: Path) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from spansrl.evaluation import Score
 from spansrl.inference.config import TrainingConfig
 from spansrl.nn.batch import Batch
 from spansrl.training.averaging import WeightAverage
+from spansrl.training.distributed import ALONE, Workers
 
 
 class Trainable(Protocol):
@@ -41,8 +42,11 @@ class Examples(Protocol):
     def steps(self) -> int:
         """Batches in an epoch."""
 
-    def epoch(self, epoch: int, skip: int = 0) -> Iterator[tuple[Batch, Any]]:
-        """The batches of epoch 0, 1, … with their inputs, without the first `skip`."""
+    def epoch(self, epoch: int, skip: int = 0) -> Iterator[tuple[Batch, Any] | None]:
+        """The batches of epoch 0, 1, … with their inputs, without the first `skip`.
+
+        None where a batch has nothing for this process.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,7 @@ class Step:
     n_props: int = 0  # of the batch
     dev: Score | None = None
     is_best: bool = False
+    ends_epoch: bool = False  # whether this is an evaluation
 
 
 def train(
@@ -79,17 +84,21 @@ def train(
     config: TrainingConfig,
     position: Position,
     average: WeightAverage | None = None,
+    workers: Workers = ALONE,
 ) -> Iterator[Step]:
-    """Train from a position to the last epoch; evaluates on development data after every epoch."""
+    """Train from a position to the last epoch; evaluates on development data after every epoch.
+
+    Of several processes, the first one evaluates; the others yield the same steps without a `dev` score.
+    """
     average = average or WeightAverage(model, 0.0)
     per_epoch = examples.steps()
     total = per_epoch * config.epochs
     for epoch in range(position.epoch, config.epochs):
         model.train()
-        for batch, inputs in examples.epoch(epoch, skip=position.step):
+        for example in examples.epoch(epoch, skip=position.step):
             number = epoch * per_epoch + position.step
             rate = set_rate(optimizer, config, rate_factor(config, number, per_epoch))
-            loss = _update(model, optimizer, batch, inputs, config.clip)
+            loss, n_props = _update(model, optimizer, example, config.clip, workers)
             if not math.isfinite(loss):
                 raise SpansrlError(
                     f"the loss became {loss} in batch {position.step + 1} of epoch {epoch + 1}; "
@@ -98,36 +107,75 @@ def train(
             average.update()
             position = replace(position, step=position.step + 1, loss_sum=position.loss_sum + loss)
             mean = position.loss_sum / position.step
-            yield Step(position, epoch, number + 1, total, mean, rate, n_props=batch.n_props)
+            yield Step(position, epoch, number + 1, total, mean, rate, n_props=n_props)
         # A resumed run may have nothing left of the epoch but this: count again, do not remember.
         with average.applied():
-            dev = evaluate()
+            dev = evaluate() if workers.is_first else None
+        f1 = workers.from_first(0.0 if dev is None else dev.overall.f1)
         done = (epoch + 1) * per_epoch
         rate = config.rate * rate_factor(config, done - 1, per_epoch)
         mean = position.loss_sum / per_epoch
-        is_best = dev.overall.f1 > position.best_f1
+        is_best = f1 > position.best_f1
         position = Position(
             epoch=epoch + 1,
-            best_f1=dev.overall.f1 if is_best else position.best_f1,
+            best_f1=f1 if is_best else position.best_f1,
             best_epoch=epoch if is_best else position.best_epoch,
         )
-        yield Step(position, epoch, done, total, mean, rate, dev=dev, is_best=is_best)
+        yield Step(position, epoch, done, total, mean, rate, dev=dev, is_best=is_best, ends_epoch=True)
 
 
 def _update(
-    model: Trainable, optimizer: torch.optim.Optimizer, batch: Batch, inputs: Any, clip: float
-) -> float:
-    """One step of the optimiser; returns the loss, and leaves the weights alone where that is not finite."""
+    model: Trainable,
+    optimizer: torch.optim.Optimizer,
+    example: tuple[Batch, Any] | None,
+    clip: float,
+    workers: Workers,
+) -> tuple[float, int]:
+    """Take one optimizer step, unless the loss is not finite; returns the loss and the batch's propositions."""
     optimizer.zero_grad(set_to_none=True)
-    loss = model.loss(batch, inputs)
-    value = float(loss.detach())
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    if workers.size == 1:
+        assert example is not None
+        batch, inputs = example
+        loss = _loss(model, batch, inputs)
+        value, n_props = float(loss.detach()), batch.n_props
+        if math.isfinite(value):
+            loss.backward()  # type: ignore[no-untyped-call]
+    else:
+        value, n_props = _shared_backward(model, parameters, example, workers)
     if math.isfinite(value):
-        loss.backward()  # type: ignore[no-untyped-call]
         if clip > 0:
-            parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
             nn.utils.clip_grad_norm_(parameters, clip)
         optimizer.step()
-    return value
+    return value, n_props
+
+
+def _shared_backward(
+    model: Trainable, parameters: list[nn.Parameter], example: tuple[Batch, Any] | None, workers: Workers
+) -> tuple[float, int]:
+    """Gradients, loss and number of propositions of the batch that all processes share.
+
+    A process's loss is a mean over its own propositions. Weighted by their number, the losses of all processes
+    add up to the sum over the batch, which is then divided by the number of all propositions.
+    """
+    totals = torch.zeros(2)
+    if example is not None:
+        batch, inputs = example
+        loss = _loss(model, batch, inputs) * max(1, batch.n_props)
+        loss.backward()  # type: ignore[no-untyped-call]
+        totals = torch.stack([loss.detach().float().cpu(), torch.tensor(float(batch.n_props))])
+    loss_sum, count = workers.add_gradients(parameters, totals).tolist()
+    for parameter in parameters:
+        if parameter.grad is not None:
+            parameter.grad /= max(1.0, count)
+    return loss_sum / max(1.0, count), round(count)
+
+
+def _loss(model: Trainable, batch: Batch, inputs: Any) -> Tensor:
+    """The batch's loss, in mixed precision on devices that have bfloat16 (none of our machines had one)."""
+    use_bfloat16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported()
+    with torch.autocast("cuda", dtype=torch.bfloat16, enabled=use_bfloat16):
+        return model.loss(batch, inputs)
 
 
 def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Adam:

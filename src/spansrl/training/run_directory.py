@@ -31,6 +31,7 @@ from spansrl.training.checkpoint import (
     save_weights,
     saved_epoch,
 )
+from spansrl.training.distributed import ALONE, Workers
 from spansrl.training.loop import Position
 
 if sys.platform != "win32":
@@ -109,9 +110,12 @@ def take_up(
     average: WeightAverage,
     position: Position,
     environment: Mapping[str, Any],
+    workers: Workers = ALONE,
 ) -> None:
     """Put model, optimiser and random state back, and the directory's other files in line with them."""
-    load_state(out / STATE, model, optimizer, average)
+    load_state(out / STATE, model, optimizer, average, workers)
+    if not workers.is_first:
+        return
     _trim_log(out / LOG, epochs=position.epoch)
     if position.step == 0 and 0 <= position.best_epoch == position.epoch - 1:
         with average.applied():
@@ -130,9 +134,10 @@ def save_position(
     optimizer: torch.optim.Optimizer,
     position: Position,
     average: WeightAverage | None = None,
+    workers: Workers = ALONE,
 ) -> None:
     """Save all that `take_up` needs."""
-    save_state(out / STATE, model, optimizer, {"position": asdict(position)}, average)
+    save_state(out / STATE, model, optimizer, {"position": asdict(position)}, average, workers)
 
 
 def append_log(out: Path, line: Mapping[str, Any]) -> None:
@@ -184,6 +189,7 @@ def _check_place(out: Path) -> None:
 
 
 def _check_same_run(recorded: Any, facts: Mapping[str, Any], out: Path) -> None:
+    recorded = {"processes": 1, **recorded}  # older records do not have it
     was = _flat({key: value for key, value in recorded.items() if key in facts})
     now = _flat(json.loads(json.dumps(facts)))
     for key in sorted(set(was) | set(now)):

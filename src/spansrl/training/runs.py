@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
 import subprocess
 import time
@@ -42,6 +43,7 @@ from spansrl.training.checkpoint import (
     save_weights,
 )
 from spansrl.training.distillation import teacher_marginals
+from spansrl.training.distributed import ALONE, Workers
 from spansrl.training.loop import Examples, Position, Step, Trainable, make_optimizer, train
 
 
@@ -106,14 +108,15 @@ class CorpusExamples:
     config: TrainingConfig
     by_sentence: bool
     device: torch.device
+    workers: Workers = ALONE
 
     def steps(self) -> int:
         """Batches in an epoch."""
         settings = self.config
         return self.corpus.steps(settings.batch_size, settings.partial_shares, by_sentence=self.by_sentence)
 
-    def epoch(self, epoch: int, skip: int = 0) -> Iterator[tuple[Batch, Any]]:
-        """The batches of an epoch, without the first `skip`."""
+    def epoch(self, epoch: int, skip: int = 0) -> Iterator[tuple[Batch, Any] | None]:
+        """This process's part of each batch of an epoch, without the first `skip` batches."""
         settings = self.config
         make = self.corpus.sentence_batch if self.by_sentence else self.corpus.batch
         items = self.corpus.epoch_items(
@@ -123,7 +126,12 @@ class CorpusExamples:
             epoch=epoch,
             by_sentence=self.by_sentence,
         )
-        for batch in map(make, items[skip:]):
+        for chosen in items[skip:]:
+            own = chosen[self.workers.rank :: self.workers.size]
+            if not len(own):
+                yield None
+                continue
+            batch = make(own)
             inputs = self.embedder.take(self.store, batch.rows)
             yield batch.to(self.device), inputs.to(self.device)
 
@@ -139,11 +147,12 @@ class Run:
     config: TrainingConfig
     describe: Callable[[Path], None]  # writes the model directory but for the weights
     facts: Mapping[str, Any]  # what run.json records
+    workers: Workers = ALONE
 
 
-def run_facts(config: Config, splits: Splits) -> dict[str, Any]:
+def run_facts(config: Config, splits: Splits, workers: Workers = ALONE) -> dict[str, Any]:
     """What a run is made of: a directory with other facts holds another run."""
-    return {"config": config.to_dict(), "data": splits.hashes}
+    return {"config": config.to_dict(), "data": splits.hashes, "processes": workers.size}
 
 
 def prepare_run(
@@ -153,6 +162,7 @@ def prepare_run(
     device: str = "cpu",
     cache: Path | None = None,
     progress: Progress | None = None,
+    workers: Workers = ALONE,
 ) -> Run:
     """A new network for the data, ready to be trained."""
     torch.manual_seed(config.training.seed)
@@ -172,16 +182,21 @@ def prepare_run(
     if isinstance(store, PieceStore):
         corpus = replace(corpus, costs=store.piece_counts)
     network.to(device)
+    if workers.rank:
+        torch.manual_seed(config.training.seed + workers.rank)  # dropout of its own, on the same weights
     by_sentence = config.encoder.predicate == "after"
     pipeline = Pipeline.plain(TorchModel(network), config.output)
     return Run(
         model=network,
         trainable=network,
-        examples=CorpusExamples(corpus, embedder, store, config.training, by_sentence, torch.device(device)),
+        examples=CorpusExamples(
+            corpus, embedder, store, config.training, by_sentence, torch.device(device), workers
+        ),
         evaluate=lambda: score(splits.dev, pipeline.label(splits.dev, predicates="given")),
         config=config.training,
         describe=lambda out: _describe(out, network, splits, inventory),
-        facts=run_facts(config, splits),
+        facts=run_facts(config, splits, workers),
+        workers=workers,
     )
 
 
@@ -244,7 +259,7 @@ class Event:
     dev_seconds: float
     props_per_second: float  # in training; 0 where nothing was timed
     whole: bool  # whether this process has seen the epoch from its first batch
-    stopped: bool  # the caller asked to stop: the state is saved, and this is the last event
+    stopped: bool = False  # the caller asked to stop: the state is saved, and this is the last event
 
 
 def execute(
@@ -255,32 +270,39 @@ def execute(
     `should_stop` is asked after every step. Raises ConfigError if the directory holds another run, or one
     that `resume` was not asked for.
     """
-    with run_directory.claimed(out):
+    workers = run.workers
+    with run_directory.claimed(out) if workers.is_first else contextlib.nullcontext():
         optimizer = make_optimizer(run.model, run.config)
         average = WeightAverage(run.model, run.config.average)
-        position = run_directory.find_position(out, run.facts, resume=resume)
+        workers.wait()
+        position = run_directory.find_position(out, run.facts, resume=resume or not workers.is_first)
+        workers.wait()  # all processes have read the directory before the first one changes it
         if position is None:
             position = Position()
-            run_directory.start(out, {**run.facts, **environment()}, run.describe)
+            if workers.is_first:
+                run_directory.start(out, {**run.facts, **environment()}, run.describe)
         else:
-            run_directory.take_up(out, run.model, optimizer, average, position, environment())
+            run_directory.take_up(out, run.model, optimizer, average, position, environment(), workers)
         clock = _Clock(whole=position.step == 0)
-        steps = train(run.trainable, optimizer, run.examples, run.evaluate, run.config, position, average)
-        for step in steps:
-            stopped = should_stop() and step.position.epoch < run.config.epochs
-            event = clock.event(step, stopped=stopped)
+        for step in train(
+            run.trainable, optimizer, run.examples, run.evaluate, run.config, position, average, workers
+        ):
+            event = clock.event(step)
+            is_due = step.ends_epoch or clock.since_save() >= 60 * run.config.save_minutes
+            stopped, is_due = workers.any(should_stop() and step.position.epoch < run.config.epochs, is_due)
             if step.dev is not None:
                 run_directory.append_log(out, log_line(event, step.dev))
-            if step.dev is not None or stopped or clock.since_save() >= 60 * run.config.save_minutes:
-                run_directory.save_position(out, run.model, optimizer, step.position, average)
+            if is_due or stopped:
+                run_directory.save_position(out, run.model, optimizer, step.position, average, workers)
                 clock.saved()
-            if step.is_best:
+            if step.is_best and workers.is_first:
                 with average.applied():
                     save_weights(out, run.model, epoch=step.epoch)
-            yield event
+            yield replace(event, stopped=stopped)
             if stopped:
                 return
             clock.go_on(after=step)
+        workers.wait()
 
 
 def log_line(event: Event, dev: Score) -> dict[str, Any]:
@@ -311,22 +333,21 @@ class _Clock:
     before: float = field(default_factory=time.monotonic)
     last_save: float = field(default_factory=time.monotonic)
 
-    def event(self, step: Step, *, stopped: bool) -> Event:
+    def event(self, step: Step) -> Event:
         passed = time.monotonic() - self.before
-        if step.dev is None:
+        if not step.ends_epoch:
             self.seconds += passed
             self.n_props += step.n_props
         return Event(
             step,
             train_seconds=self.seconds,
-            dev_seconds=0.0 if step.dev is None else passed,
+            dev_seconds=passed if step.ends_epoch else 0.0,
             props_per_second=self.n_props / self.seconds if self.seconds else 0.0,
             whole=self.whole,
-            stopped=stopped,
         )
 
     def go_on(self, *, after: Step) -> None:
-        if after.dev is not None:
+        if after.ends_epoch:
             self.whole, self.seconds, self.n_props = True, 0.0, 0
         self.before = time.monotonic()
 

@@ -1,0 +1,132 @@
+"""Training in two real processes, connected by gloo."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from builders import SENTENCES
+from spansrl.formats import write_sentences
+from spansrl.training.distributed import ALONE, Workers
+
+CONFIG = """
+[embedder]
+width = 8
+min_count = 1
+[encoder]
+layers = 2
+width = 8
+mark_width = 4
+dropout = {dropout}
+[training]
+epochs = {epochs}
+batch_size = 4
+rate = 1e-2
+schedule = "linear"
+save_minutes = 0
+"""
+
+
+@pytest.fixture
+def train(tmp_path):
+    """A function that starts training in some processes."""
+    for name in ("train", "dev"):
+        write_sentences(tmp_path / f"{name}.jsonl", SENTENCES)
+
+    def started(out: str, processes: int, *, dropout: float = 0.0, epochs: int = 3, resume: bool = False):
+        config = tmp_path / "config.toml"
+        config.write_text(CONFIG.format(dropout=dropout, epochs=epochs))
+        command = [
+            "-m",
+            "spansrl",
+            "train",
+            str(config),
+            "--data",
+            str(tmp_path),
+            "--out",
+            str(tmp_path / out),
+        ]
+        command += ["--threads", "1", *(["--resume"] if resume else [])]
+        if processes > 1:
+            run = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
+            command = [*run, *command]
+        return subprocess.Popen(
+            [sys.executable, *command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            start_new_session=True,
+        )
+
+    return started
+
+
+def finish(process) -> str:
+    with process:
+        _, errors = process.communicate(timeout=180)
+    assert process.returncode == 0, errors
+    return errors
+
+
+def losses(folder) -> list[float]:
+    return [json.loads(line)["loss"] for line in (folder / "log.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.slow
+def test_two_processes_compute_what_one_computes_on_the_whole_batch(train, tmp_path):
+    finish(train("one", 1))
+    finish(train("two", 2))
+    assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=2e-4)
+    one, two = (load_file(tmp_path / name / "weights.safetensors") for name in ("one", "two"))
+    for name in one:
+        torch.testing.assert_close(two[name], one[name], atol=1e-4, rtol=1e-3)
+
+
+@pytest.mark.slow
+def test_two_processes_resume_to_the_same_weights_after_being_killed(train, tmp_path):
+    finish(train("whole", 2, dropout=0.3, epochs=6))
+    process = train("cut", 2, dropout=0.3, epochs=6)
+    state = tmp_path / "cut" / "state.safetensors"
+    end = time.monotonic() + 120
+    while not state.exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    finish(train("cut", 2, dropout=0.3, epochs=6, resume=True))
+    whole, cut = (load_file(tmp_path / name / "weights.safetensors") for name in ("whole", "cut"))
+    assert all(torch.equal(whole[name], cut[name]) for name in whole)
+
+
+@pytest.mark.slow
+def test_a_run_of_two_processes_is_not_resumed_by_one(train, tmp_path):
+    finish(train("two", 2, epochs=1))
+    with train("two", 1, epochs=1, resume=True) as process:
+        _, errors = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "processes" in errors
+
+
+def test_alone_nothing_is_sent():
+    assert ALONE.any(True, False) == (True, False)
+    assert ALONE.from_first(2.5) == 2.5
+    assert ALONE.gather(torch.ones(2)) == [pytest.approx(torch.ones(2))]
+
+
+def test_a_process_that_is_left_alone_says_what_to_do(monkeypatch):
+    def fail(*_, **__):
+        raise RuntimeError("Connection closed by peer [127.0.0.1]:1234")
+
+    monkeypatch.setattr("torch.distributed.all_reduce", fail)
+    from spansrl.errors import SpansrlError
+
+    with pytest.raises(SpansrlError, match=r"process 1 of 2: another process .* --resume"):
+        Workers(rank=1, size=2).any(False)
