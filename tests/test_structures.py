@@ -377,7 +377,8 @@ def test_sentences_are_sequences_of_tokens_and_documents_of_sentences():
 
 def test_reprs_are_one_short_line():
     long = Document("word " * 1000, (Sentence(("word",) * 1000),))
-    assert len(repr(long)) < 80 and len(repr(long[0])) < 80
+    assert len(repr(long)) < 80
+    assert len(repr(long[0])) < 80
     assert repr(KEPT) == '<Sentence "She hasn\'t  kept the old letters." 2 propositions>'
     assert repr(KEPT.props[1]) == "<Proposition keep.01 'kept', ARG0 'She', ARG1 'the old letters'>"
     assert repr(KEPT.props[1].args[1]) == "<Argument ARG1 [4:7] 'the old letters' 0.50>"

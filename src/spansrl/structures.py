@@ -1,11 +1,11 @@
 """The values that everything else passes around: Span, Argument, Proposition, Sentence, Document.
 
-All are immutable, and spans are half-open token ranges. `to_dict` and `from_dict` are the wire format (one JSON
-object per sentence), described by `formats/sentence.schema.json`. Unknown keys are kept in `extra`, which counts
-for equality and not for hashing.
+All are immutable, and spans are half-open token ranges. `to_dict` and `from_dict` are the wire format (one
+JSON object per sentence), described by `formats/sentence.schema.json`. Unknown keys are kept in `extra`,
+which counts for equality and not for hashing.
 
-A Sentence binds its propositions and arguments to its words, so that `arg.text` needs no sentence. The binding
-is not part of the value: it does not count for equality and is not written.
+A Sentence binds its propositions and arguments to its words, so that `arg.text` needs no sentence. The
+binding is not part of the value: it does not count for equality and is not written.
 """
 
 from __future__ import annotations
@@ -91,10 +91,10 @@ class Argument:
 class Proposition:
     """A predicate (token index `pred`) with its arguments.
 
-    `v` holds the pieces of the verb if they are more than the token `pred`: the first is V, the others are C-V.
-    It is empty if the source marked no V, and None (the usual case) for the token `pred` alone. If the model
-    found the predicate, `type` is one of PREDICATE_TYPES and `prob` the probability that the token is a
-    predicate; `sense_prob` is the probability of the sense.
+    `v` holds the pieces of the verb if they are more than the token `pred`: the first is V, the others are
+    C-V. It is empty if the source marked no V, and None (the usual case) for the token `pred` alone. If the
+    model found the predicate, `type` is one of PREDICATE_TYPES and `prob` the probability that the token is
+    a predicate; `sense_prob` is the probability of the sense.
     """
 
     pred: int
@@ -115,7 +115,7 @@ class Proposition:
 
     @property
     def text(self) -> str:
-        """The predicate's words, such as "picked up" of "picked it up"; raises DataError outside a Sentence."""
+        """The predicate's words ("picked up" of "picked it up"); raises DataError outside a Sentence."""
         words = _bound(self.words, "proposition")
         return " ".join(words.of(*span) for span in self.verb_spans or [Span(self.pred, self.pred + 1)])
 
@@ -143,8 +143,8 @@ class Proposition:
 class Sentence:
     """Tokens with their propositions and everything else that the source provides.
 
-    `text` is the sentence as written and `offsets` are the tokens' character ranges in it; `char_start` is the
-    offset of `text` in its document. `len`, indexing and iteration are those of the tokens.
+    `text` is the sentence as written and `offsets` are the tokens' character ranges in it; `char_start` is
+    the offset of `text` in its document. `len`, indexing and iteration are those of the tokens.
     """
 
     tokens: tuple[str, ...]
@@ -247,8 +247,8 @@ class Sentence:
     def rows(self, *, number: int = 0) -> list[Json]:
         """The propositions as flat dictionaries, one per argument, for data frames or csv.DictWriter.
 
-        A predicate without arguments has one row, with None in the argument's columns. Character offsets count
-        from the beginning of the document if `char_start` is known, otherwise of `text`.
+        A predicate without arguments has one row, with None in the argument's columns. Character offsets
+        count from the beginning of the document if `char_start` is known, otherwise of `text`.
         """
         return _rows(self, number, self.char_start or 0)
 
@@ -371,8 +371,8 @@ def _with_words(prop: Proposition, words: Words) -> Proposition:
     return replace(prop, args=tuple(replace(arg, words=words) for arg in prop.args), words=words)
 
 
-# Drawings and data frames are made above this layer. Python and notebooks ask the value itself for them, so their
-# modules are imported by name when somebody looks, and importing the values stays light.
+# Drawings and data frames are made above this layer. Python and notebooks ask the value itself for them, so
+# their modules are imported by name when somebody looks, and importing the values stays light.
 
 
 def _drawing(sentences: Sequence[Sentence]) -> str:
@@ -408,10 +408,8 @@ def _rows(sent: Sentence, number: int, base: int | None) -> list[Json]:
     for prop in sent.props:
         predicate = (number, prop.pred, prop.text, prop.lemma, prop.sense, prop.type)
         probs = (_plain(prop.prob), _plain(prop.sense_prob))
-        for arg in prop.args or [None]:
-            rows.append(
-                dict(zip(_COLUMNS, (*predicate, *probs, *_argument_row(sent, arg, base)), strict=True))
-            )
+        cells = (_argument_row(sent, arg, base) for arg in prop.args or [None])
+        rows += [dict(zip(_COLUMNS, (*predicate, *probs, *own), strict=True)) for own in cells]
     return rows
 
 

@@ -3,19 +3,22 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 import pytest
-from drawn_sentences import CAT, HEBREW, HOSTILE, LONG, SENTENCES, sentences
+from drawn_sentences import CAT, HEBREW, HOSTILE, LONG, SENTENCES, prop, sentence, sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spansrl.structures import Argument, Proposition, Span
 from spansrl.visualize import sentence_svg
 from spansrl.visualize.characters import visible
+from spansrl.visualize.svg import LEGEND
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def texts(svg: str, kind: str) -> list[ElementTree.Element]:
     root = ElementTree.fromstring(svg)
-    return [text for text in root.iter(f"{SVG}text") if kind in text.get("class", "").split()]
+    found = [text for text in root.iter(f"{SVG}text") if kind in text.get("class", "").split()]
+    return [word for text in found for word in text] if kind == "word" else found
 
 
 def place(element: ElementTree.Element, key: str) -> float:
@@ -47,9 +50,10 @@ def test_nothing_is_outside_the_picture_and_the_picture_is_no_wider_than_asked(s
 def test_bars_begin_and_end_where_their_words_do():
     svg = sentence_svg(CAT)
     words = texts(svg, "word")
-    bars = {
-        (group.get("class"), group[0].text): group[1] for group in ElementTree.fromstring(svg).iter(f"{SVG}g")
-    }
+    bars = {}
+    for group in ElementTree.fromstring(svg).iter(f"{SVG}g"):
+        if group[0].tag == f"{SVG}title" and group[1].tag == f"{SVG}rect":
+            bars[group.get("class"), group[0].text] = group[1]
     bar = bars["arg0", "ARG0 of sleep.01"]
     assert place(bar, "x") == place(words[0], "x")
     last = words[5]
@@ -60,9 +64,11 @@ def test_bars_begin_and_end_where_their_words_do():
 
 def test_long_sentences_wrap_and_later_parts_say_whose_they_are():
     svg = sentence_svg(LONG, width=420)
-    heights = {place(word, "y") for word in texts(svg, "word")}
-    assert len(heights) > 1
-    assert "ARG0 of decide.01" in {text.text for text in texts(svg, "label")}
+    assert (
+        len([text for text in ElementTree.fromstring(svg).iter(f"{SVG}text") if text.get("class") == "word"])
+        > 1
+    )
+    assert "ARG0 of postpone.01" in {text.text for text in texts(svg, "label")}
 
 
 def test_hovering_tells_what_frames_know():
@@ -73,7 +79,30 @@ def test_hovering_tells_what_frames_know():
         def meaning(self, sense, role):
             return "who rests"
 
-    assert "<title>ARG0 of sleep.01: who rests</title>" in sentence_svg(CAT, frames=Frames())
+    svg = sentence_svg(CAT, frames=Frames())
+    assert "<title>ARG0 of sleep.01: who rests</title>" in svg
+    assert "ARG0 who rests" in {text.text for text in texts(svg, "label")}
+
+
+def test_improbable_arguments_are_faint_and_show_their_probability():
+    def drawn(prob: float) -> str:
+        args = (Argument("ARG1", Span(2, 4), prob=prob),)
+        return sentence_svg(sentence("we saw a dog", Proposition(1, args, sense="see.01")))
+
+    assert 'class="arg1 faint"' in drawn(0.12)
+    assert "ARG1 12%" in {text.text for text in texts(drawn(0.12), "label")}
+    assert 'faint"' not in drawn(0.9)
+
+
+def test_a_legend_explains_dashed_and_faint_bars():
+    assert [text.text for text in texts(sentence_svg(CAT), "note")] == [LEGEND]
+    assert texts(sentence_svg(sentence("It rained ~.", prop(1, "rain.01"))), "note") == []
+
+
+def test_meanings_that_do_not_fit_a_label_are_listed():
+    args = (Argument("ARG0", Span(0, 1), meaning="a very long description"), Argument("ARG1", Span(2, 4)))
+    svg = sentence_svg(sentence("we saw a dog", Proposition(1, args, sense="see.01")))
+    assert "see.01: ARG0 a very long description" in {text.text for text in texts(svg, "note")}
 
 
 def test_right_to_left_text_runs_from_the_right():

@@ -63,10 +63,10 @@ def _drawn(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) 
 
     screen = path == STANDARD_STREAM
     width = shutil.get_terminal_size().columns if screen else 80
-    colour = screen and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    color = screen and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     encoding = sys.stdout.encoding if screen else "utf-8"
     for number, sent in enumerate(sentences):
-        drawing = sentence_text(sent, width=width, colour=colour, encoding=encoding, frames=frames)
+        drawing = sentence_text(sent, width=width, color=color, encoding=encoding, frames=frames)
         yield f"{drawing}\n" if number == 0 else f"\n{drawing}\n"
 
 

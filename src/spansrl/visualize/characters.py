@@ -1,7 +1,7 @@
-"""Characters in pictures: which can be shown as they are, and how much room they take.
+"""Characters in pictures: which are safe to show, and how wide they are.
 
-`columns` counts cells of a terminal; `advance` estimates the width in a proportional font, in units of the
-font's size, by the widths of Helvetica (Arial's are the same).
+`columns` counts the columns of a terminal; `advance` estimates the width in a proportional font, in units
+of the font size, with the widths of Helvetica (Arial's are the same).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import lru_cache
 _ZWJ, _EMOJI_STYLE = "\u200d", "\ufe0f"
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f"  # control characters, among them the one that begins terminal escapes
-    "\u2028\u2029\u202a-\u202e\u2066-\u2069"  # line separators; what turns the direction of all that follows
+    "\u2028\u2029\u202a-\u202e\u2066-\u2069"  # line separators and bidirectional overrides
     "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"  # halves of pairs and non-characters, which XML cannot hold
 )
 
@@ -27,11 +27,11 @@ _HELVETICA = (
 _WIDTHS = {chr(32 + k): int(width) / 1000 for k, width in enumerate(_HELVETICA.split())}
 _WIDTHS |= {"‘": 0.222, "’": 0.222, "“": 0.333, "”": 0.333, "–": 0.556, "—": 1.0, "…": 1.0}
 _EMOJI = 1.25
-_OTHER = 0.62  # what a narrow character of another script takes, rather too much than too little
+_OTHER = 0.62  # a narrow character of another script; rather too wide than too narrow
 
 
 def visible(text: str) -> str:
-    """The text with everything replaced that a terminal or a page would act upon instead of showing it.
+    """The text with control characters replaced by visible ones.
 
     >>> visible("red \\x1b[31m")
     'red ␛[31m'
@@ -47,7 +47,7 @@ def _stand_in(match: re.Match[str]) -> str:
 
 
 def columns(text: str) -> int:
-    """How many cells of a terminal the text takes.
+    """The width of the text in columns of a terminal.
 
     >>> columns("naïve"), columns("日本"), columns("👩‍🔬")
     (5, 4, 2)
@@ -76,9 +76,9 @@ def _cells(char: str) -> int:
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
-@lru_cache(maxsize=16384)  # words come again and again
+@lru_cache(maxsize=16384)
 def advance(text: str) -> float:
-    """About how wide the text is in a proportional font, in units of the font's size."""
+    """The estimated width of the text in a proportional font, in units of the font size."""
     if text.isascii():
         return sum(_WIDTHS.get(char, _OTHER) for char in text)
     if columns(text) != sum(map(_cells, text)):  # emoji made of several characters
@@ -96,7 +96,7 @@ def _advance(char: str) -> float:
 
 
 def is_measured(text: str) -> bool:
-    """Whether all of the text is in letters that the table of widths has, with or without accents."""
+    """Whether the table of widths has all letters of the text, with or without accents."""
     return bool(text.strip()) and all(_base(char) in _WIDTHS for char in text)
 
 

@@ -1,8 +1,9 @@
-"""Which colour a role has, and shades of it that can be read on light and on dark ground.
+"""The color of each role on light and on dark backgrounds.
 
-The hues are those of Okabe and Ito (2008), which people with the common kinds of colour blindness can tell
-apart. A core role has a hue of its own with a solid line; adjuncts have a hue a family with a double line,
-so that where a hue serves twice the line differs. R- and C- roles look like the role that they belong to.
+The hues are those of Okabe and Ito (2008), which people with the common kinds of color blindness can tell
+apart. A core role has its own hue and a solid bar; adjuncts share a hue per family and have a dashed bar.
+R- and C- roles look like the role that they belong to. A test checks the contrast: labels have at least 4.5
+to 1 (WCAG AA), bars at least 2 to 1.
 """
 
 from __future__ import annotations
@@ -12,39 +13,58 @@ from typing import NamedTuple
 
 from spansrl.tags import base_role
 
-Rgb = tuple[int, int, int]
+PREDICATE = "predicate"
 
-PAPER = {"light": (255, 255, 255), "dark": (24, 26, 31)}
-INK = {"light": (28, 30, 36), "dark": (232, 234, 239)}
-THREAD = {"light": "#b4b8c2", "dark": "#5b606d"}  # the line that joins the marks of a proposition
-READABLE = 5.0  # the contrast that inks are made for; WCAG AA asks for 4.5
-SEEN = 2.0  # the contrast that lines are made for, since yellow on white would be none
+# The page, the words, the line that joins the marks of a proposition, borders, and the page around a picture.
+THEMES = {
+    "light": {
+        "paper": "#ffffff",
+        "ink": "#1c1e24",
+        "thread": "#b4b8c2",
+        "edge": "#e2e4ea",
+        "desk": "#f5f6f8",
+    },
+    "dark": {"paper": "#181a1f", "ink": "#e8eaef", "thread": "#5b606d", "edge": "#343843", "desk": "#101216"},
+}
 
-_TINT = {"light": 0.17, "dark": 0.26}  # how much of the hue is in the ground of a bar
+
+class Shades(NamedTuple):
+    """The colors of one group on one background: its bar, a light tint, and its labels."""
+
+    line: str
+    tint: str
+    label: str
 
 
 class Group(NamedTuple):
-    """Roles that look alike: their hue, whether they are adjuncts, and their colour number in a terminal.
+    """Roles that look alike; `terminal` is one of 256 colors that is readable on black and on white."""
 
-    The terminal's numbers are of the 256-colour cube, chosen to be read on black and on white alike.
-    """
-
-    hue: Rgb
     adjunct: bool
     terminal: int
+    light: Shades
+    dark: Shades
 
+
+_BLUE = Shades("#0072b2", "#d4e7f2", "#00639b"), Shades("#0072b2", "#123145", "#5ea6ce")
+_ORANGE = Shades("#e69f00", "#fbefd4", "#885e00"), Shades("#e69f00", "#4e3d17", "#e8a817")
+_GREEN = Shades("#009e73", "#d4efe7", "#007052"), Shades("#009e73", "#123c35", "#47b99a")
+_PURPLE = Shades("#cc79a7", "#f6e8f0", "#895170"), Shades("#cc79a7", "#473342", "#d898bb")
+_SKY = Shades("#56b4e9", "#e2f2fb", "#336a89"), Shades("#56b4e9", "#284254", "#69bceb")
+_VERMILION = Shades("#d55e00", "#f8e4d4", "#a04600"), Shades("#d55e00", "#492c17", "#e2904f")
+_YELLOW = Shades("#c2b935", "#fcfadf", "#736d20"), Shades("#f0e442", "#504f28", "#f0e442")
+_GRAY = Shades("#7f7f7f", "#e9e9e9", "#626262"), Shades("#7f7f7f", "#333438", "#a5a5a5")
 
 GROUPS = {
-    "arg0": Group((0, 114, 178), False, 63),  # blue
-    "arg1": Group((230, 159, 0), False, 130),  # orange
-    "arg2": Group((0, 158, 115), False, 29),  # bluish green
-    "arg3": Group((204, 121, 167), False, 132),  # reddish purple
-    "arg4": Group((86, 180, 233), False, 30),  # sky blue
-    "arg5": Group((213, 94, 0), False, 131),  # vermilion; ARGA too, which is as rare
-    "time": Group((213, 94, 0), True, 131),
-    "place": Group((204, 121, 167), True, 132),
-    "manner": Group((240, 228, 66), True, 64),  # yellow: how, why, what for, how much
-    "clause": Group((127, 127, 127), True, 243),  # grey: modals, negation, discourse and all else
+    "arg0": Group(False, 63, *_BLUE),
+    "arg1": Group(False, 130, *_ORANGE),
+    "arg2": Group(False, 29, *_GREEN),
+    "arg3": Group(False, 132, *_PURPLE),
+    "arg4": Group(False, 30, *_SKY),
+    "arg5": Group(False, 131, *_VERMILION),  # ARGA too, which is as rare
+    "time": Group(True, 131, *_VERMILION),
+    "place": Group(True, 132, *_PURPLE),
+    "manner": Group(True, 64, *_YELLOW),  # how, why, what for, how much
+    "clause": Group(True, 243, *_GRAY),  # modals, negation, discourse and everything else
 }
 
 _CORE = re.compile(r"A(?:RG)?([0-5A])")
@@ -68,49 +88,16 @@ def group_of(role: str) -> str:
     return _FAMILY.get(base.rpartition("-")[2], "clause")
 
 
-class Shades(NamedTuple):
-    """The colours of one group on one ground, as CSS has them."""
-
-    line: str
-    tint: str
-    ink: str
-
-
-def shades(group: str, theme: str) -> Shades:
-    """The line, the bar's ground and the label's ink of a group on light or dark paper."""
-    hue, paper = GROUPS[group].hue, PAPER[theme]
-    tint = mix(hue, paper, _TINT[theme])
-    towards = (0, 0, 0) if theme == "light" else (255, 255, 255)
-    line, ink = _until(SEEN, hue, towards, paper), _until(READABLE, hue, towards, tint)
-    return Shades(css(line), css(tint), css(ink))
+def colors(theme: str) -> dict[str, str]:
+    """All colors of a theme by name, such as `ink` or `arg0-label`."""
+    shades = {
+        f"{name}-{kind}": color
+        for name, group in GROUPS.items()
+        for kind, color in (group.light if theme == "light" else group.dark)._asdict().items()
+    }
+    return THEMES[theme] | shades
 
 
-def _until(wanted: float, hue: Rgb, towards: Rgb, ground: Rgb) -> Rgb:
-    """The hue with the least black or white that has the wanted contrast, so that it keeps its colour."""
-    mixed = (mix(towards, hue, step / 100) for step in range(101))
-    return next((shade for shade in mixed if contrast(shade, ground) >= wanted), towards)
-
-
-def mix(one: Rgb, other: Rgb, share: float) -> Rgb:
-    """`share` of one colour, the rest of the other."""
-    red, green, blue = (round(share * a + (1 - share) * b) for a, b in zip(one, other, strict=True))
-    return red, green, blue
-
-
-def contrast(one: Rgb, other: Rgb) -> float:
-    """The contrast ratio of two colours as WCAG 2 defines it, from 1 to 21."""
-    dark, light = sorted((_luminance(one), _luminance(other)))
-    return (light + 0.05) / (dark + 0.05)
-
-
-def _luminance(colour: Rgb) -> float:
-    red, green, blue = (
-        part / 12.92 if (part := value / 255) <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
-        for value in colour
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def css(colour: Rgb) -> str:
-    """#rrggbb."""
-    return "#{:02x}{:02x}{:02x}".format(*colour)
+def themed(rules: str, theme: str) -> str:
+    """Style rules with `var(--srl-NAME)` replaced by the colors of a theme."""
+    return re.sub(r"var\(--srl-([\w-]+)\)", lambda match: colors(theme)[match[1]], rules)

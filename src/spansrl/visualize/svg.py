@@ -1,47 +1,88 @@
 """A sentence as a stand-alone SVG image, wrapped to a given width.
 
-An image cannot know the reader's fonts, so widths come from a table and every word is told how long to be;
-another font is then a little narrower or wider, and never out of place. Light or dark follows the reader.
+An image cannot know the reader's fonts. So widths come from a table and every word gets its length: with
+another font it is a little narrower or wider, and never out of place. Light or dark follows the reader's
+setting.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache, partial
 from html import escape
 from typing import NamedTuple
 
 from spansrl.structures import Sentence
 from spansrl.visualize.characters import advance, is_measured, runs_right_to_left, visible
-from spansrl.visualize.lines import Line, break_lines
-from spansrl.visualize.marks import PREDICATE, Frames, Mark, Row, glued, rows_of
-from spansrl.visualize.palette import GROUPS, INK, PAPER, THREAD, css, shades
+from spansrl.visualize.layout import Bar, Line, Strip, fit, lay_out, unexplained
+from spansrl.visualize.marks import Frames, Mark, rows_of
+from spansrl.visualize.palette import GROUPS, PREDICATE, themed
 
 # Fonts with the widths of the table come first.
 _FONT = 'Arial, Helvetica, "Liberation Sans", system-ui, sans-serif'
-_WORD, _LABEL = 16.0, 11.0  # font sizes, and the unit of all that follows: pixels
+_WORD, _LABEL = 16.0, 11.0  # font sizes, and the unit of everything that follows: pixels
 _BOLD = 1.08  # how much wider bold letters are
-_SPACE, _MARGIN, _PAD = 4.5, 16.0, 5.0
-_WORDS_HEIGHT, _ROW, _BAR, _BETWEEN = 24.0, 24.0, 20.0, 12.0
+_SPACE, _MARGIN = 4.5, 14.0
+_WORDS_HEIGHT, _BAR, _LABELS, _ROW_GAP, _LINE_GAP = 24.0, 4.0, 14.0, 6.0, 12.0
 _NARROWEST = 160.0
+_DASH, _DASH_GAP = 7.0, 3.0
+
+LEGEND = "Solid bar: argument · dashed bar: modifier, such as time or place · faint: probability below 50 %"
 
 
-def sentence_svg(sent: Sentence, *, width: float = 720, frames: Frames | None = None) -> str:
-    """The sentence as an SVG document of at most `width` pixels (160 if that is less).
+def sentence_svg(
+    sent: Sentence,
+    *,
+    width: float = 720,
+    frames: Frames | None = None,
+    auxiliaries: bool = False,
+) -> str:
+    """Draw a sentence as an SVG document of at most `width` pixels (at least 160).
 
-    Pointing at a bar tells meaning and probability. A word that is longer than a line is cut.
+    Pointing at a bar shows its meaning and probability. A word that is longer than a line is cut.
     """
+    body = svg_element(sent, width=width, frames=frames, auxiliaries=auxiliaries, legend=True)
+    return body.replace(">", f"><style>{_style()}</style>", 1) + "\n"
+
+
+def svg_element(
+    sent: Sentence,
+    *,
+    width: float,
+    frames: Frames | None = None,
+    auxiliaries: bool = False,
+    legend: bool = False,
+    classes: str = "",
+) -> str:
+    """The image without its style, for a page that has it."""
     limit = max(width, _NARROWEST) - 2 * _MARGIN
-    predicates = {prop.pred for prop in sent.props}
-    words = [_word(token, limit, bold=k in predicates) for k, token in enumerate(sent.tokens)]
-    rows = rows_of(sent, frames)
-    lines = break_lines(
-        [word.width for word in words],
-        [0 if near else _SPACE for near in glued(sent)],
-        rows,
-        limit=limit,
-        label_width=lambda mark: min(_label_width(mark.label), limit),
+    rows = rows_of(
+        sent, frames, auxiliaries=auxiliaries, clean=lambda text: fit(visible(text), limit, _label_width)
     )
-    return _document(lines, words, rows, mirrored=runs_right_to_left(sent.tokens))
+    predicates = {sent.props[row.number].pred for row in rows}
+    words = [_word(token, limit, bold=k in predicates) for k, token in enumerate(sent.tokens)]
+    lines = lay_out(sent, rows, [word.width for word in words], _label_width, limit=limit, space=_SPACE)
+    notes = [
+        f"{name}: " + "; ".join(f"{mark.label} {mark.meaning}" for mark in marks)
+        for name, marks in unexplained(rows, lines)
+    ]
+    if legend and any(
+        mark.percent or _is_adjunct(mark) for row in rows for lane in row.lanes for mark in lane
+    ):
+        notes.append(LEGEND)
+    notes = [part for note in notes for part in _wrapped(note, limit)]
+    across = max([0.0, *(end for line in lines for end in _ends(line)), *map(_note_width, notes)])
+    canvas = _Canvas(across + 2 * _MARGIN, runs_right_to_left(sent.tokens))
+    body = "".join(part for line in lines for part in canvas.line(line, words))
+    body += "".join(canvas.note(note) for note in notes)
+    down = canvas.top + _MARGIN - (0 if notes else _LINE_GAP)
+    size = f'width="{canvas.across:.0f}" height="{down:.0f}" viewBox="0 0 {canvas.across:.0f} {down:.0f}"'
+    label = escape(" ".join(word.text for word in words))
+    name = f' class="{classes}"' if classes else ""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg"{name} {size} role="img" aria-label="{label}">'
+        f'<rect class="paper" width="100%" height="100%" rx="8"/>{body}</svg>'
+    )
 
 
 class _Word(NamedTuple):
@@ -51,114 +92,141 @@ class _Word(NamedTuple):
 
 
 def _word(token: str, limit: float, *, bold: bool) -> _Word:
-    text, size = visible(token), _WORD * (_BOLD if bold else 1)
-    width = advance(text) * size
-    if width > limit:
-        text = text[: int(len(text) * (limit - size) / width)] + "…"
-        width = min(advance(text) * size, limit)
-    return _Word(text, width, bold)
+    measure = partial(_width, size=_WORD * (_BOLD if bold else 1))
+    text = fit(visible(token), limit, measure)
+    return _Word(text, min(measure(text), limit), bold)
 
 
-def _document(lines: list[Line], words: list[_Word], rows: list[Row], *, mirrored: bool) -> str:
-    across = max((line.width for line in lines), default=0.0) + 2 * _MARGIN
-    body: list[str] = []
-    top = _MARGIN
-    for line in lines:
-        canvas = _Canvas(across, top, mirrored)
-        body += canvas.words(line, words)
-        body += canvas.rows(line, rows)
-        top = canvas.top + _BETWEEN
-    down = max(top - _BETWEEN, _MARGIN) + _MARGIN
-    size = f'width="{across:.0f}" height="{down:.0f}" viewBox="0 0 {across:.0f} {down:.0f}"'
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" '
-        f'aria-label="{escape(" ".join(word.text for word in words))}">'
-        f'<style>{_STYLE}</style><rect class="paper" width="100%" height="100%" rx="8"/>'
-        f"{''.join(body)}</svg>\n"
-    )
+def _width(text: str, size: float) -> float:
+    return advance(text) * size
+
+
+def _label_width(text: str) -> float:
+    return advance(text) * _LABEL * _BOLD
+
+
+def _note_width(text: str) -> float:
+    return advance(text) * _LABEL
+
+
+def _ends(line: Line) -> Iterator[float]:
+    """Where the words and the labels of a line end."""
+    yield line.offsets[-1] + line.widths[-1]
+    for strip in line.strips:
+        yield from (label.begin + _label_width(label.text) for labels in strip.labels for label in labels)
+
+
+def _wrapped(text: str, limit: float) -> Iterator[str]:
+    """A note in lines that fit."""
+    line = ""
+    for word in text.split():
+        longer = f"{line} {word}" if line else word
+        if line and _note_width(longer) > limit:
+            yield line
+            longer = word
+        line = fit(longer, limit, _note_width)
+    if line:
+        yield line
+
+
+def _is_adjunct(mark: Mark) -> bool:
+    return mark.group != PREDICATE and GROUPS[mark.group].adjunct
 
 
 class _Canvas:
-    """Where the next thing goes; mirrored for scripts that run from right to left."""
+    """Draws from top to bottom; mirrored for scripts that run from right to left."""
 
-    def __init__(self, across: float, top: float, mirrored: bool) -> None:
-        self.across, self.top, self.mirrored = across, top, mirrored
+    def __init__(self, across: float, mirrored: bool) -> None:
+        self.across, self.mirrored, self.top = across, mirrored, _MARGIN
 
-    def left(self, place: float, width: float) -> float:
-        """The left edge of what begins at `place` of a line."""
-        return self.across - _MARGIN - place - width if self.mirrored else _MARGIN + place
-
-    def words(self, line: Line, words: list[_Word]) -> Iterator[str]:
+    def line(self, line: Line, words: list[_Word]) -> Iterator[str]:
         base = self.top + _WORD
-        for word, place in zip(words[line.start : line.end], line.places, strict=True):
-            yield self.text("word bold" if word.bold else "word", place, base, word.width, word.text)
-        self.top += _WORDS_HEIGHT
-
-    def rows(self, line: Line, rows: list[Row]) -> Iterator[str]:
-        """The bars of one line; rows that have nothing here are left out. A thread joins those of a row."""
-        for row in rows:
-            whole = line.extent(row.start, row.end)
-            for lane in row.lanes:
-                there = [(mark, extent) for mark in lane if (extent := line.extent(*mark.span)) is not None]
-                if there:
-                    if whole is not None and lane is row.lanes[0]:
-                        yield self.box("thread", *whole, _BAR / 2, 1)
-                    yield from (self.bar(mark, line, *extent, row) for mark, extent in there)
-                    self.top += _ROW
-
-    def bar(self, mark: Mark, line: Line, begin: float, end: float, row: Row) -> str:
-        """A mark, or its part on this line; a part that goes on from the line before says whose it is."""
-        label = visible(mark.label)
-        longer = f"{label} of {visible(row.name)}"
-        if mark.start < line.start and _label_width(longer) <= end - begin:
-            label = longer
-        room = min(advance(label) * _LABEL * _BOLD, end - begin - 2 * _PAD)
-        return (
-            f'<g class="{mark.group}"><title>{escape(visible(mark.title))}</title>'
-            f"{self.box('bar', begin, end, 0, _BAR)}{self.rules(mark, begin, end)}"
-            f"{self.text('label', begin + _PAD, self.top + 14.5, room, label)}</g>"
+        pieces = (
+            self.text("tspan", "bold" if word.bold else "", offset, word.text, word.width)
+            for word, offset in zip(words[line.start : line.end], line.offsets, strict=True)
         )
+        # The spaces are for readers who copy the words.
+        yield f'<text class="word" y="{base:.1f}">{" ".join(pieces)}</text>'
+        self.top += _WORDS_HEIGHT
+        for strip in line.strips:
+            yield f'<g class="row p{strip.row.number}">{"".join(self.strip(strip))}</g>'
+            self.top += _BAR + _LABELS * len(strip.labels) + _ROW_GAP
+        self.top += _LINE_GAP - (_ROW_GAP if line.strips else 0)
 
-    def rules(self, mark: Mark, begin: float, end: float) -> str:
-        """The line on top of a bar: one thick for core roles, two thin for adjuncts, none for predicates."""
-        if mark.group == PREDICATE:
-            return ""
-        heights = [(0, 1), (2, 1)] if GROUPS[mark.group].adjunct else [(0, 3)]
-        return "".join(self.box("line", begin, end, down, thick) for down, thick in heights)
+    def strip(self, strip: Strip) -> Iterator[str]:
+        if strip.thread is not None:
+            yield self.box("thread", *strip.thread, down=_BAR / 2 - 0.5, height=1)
+        for bar in strip.bars:
+            yield self.group(bar.mark, "".join(self.bar(bar)))
+        for number, labels in enumerate(strip.labels, start=1):
+            base = self.top + _BAR + _LABELS * number - 3
+            for label in labels:
+                width = _label_width(label.text)
+                text = self.text("text", "label", label.begin, label.text, width, base)
+                yield self.group(label.mark, text)
 
-    def box(self, kind: str, begin: float, end: float, down: float, height: float) -> str:
-        """A rectangle between two places of a line, `down` from the top of the row."""
+    def group(self, mark: Mark, body: str) -> str:
+        faint = " faint" if mark.percent else ""
+        return f'<g class="{mark.group}{faint}"><title>{escape(mark.title)}</title>{body}</g>'
+
+    def bar(self, bar: Bar) -> Iterator[str]:
+        """A solid bar, or a dashed one for adjuncts; both can be pointed at as a whole."""
+        yield self.box("hit", bar.begin, bar.end, down=-2, height=_BAR + 4)
+        begin = bar.begin
+        while _is_adjunct(bar.mark) and bar.end - begin > 1.5 * _DASH + _DASH_GAP:
+            yield self.box("bar", begin, begin + _DASH, height=_BAR)
+            begin += _DASH + _DASH_GAP
+        yield self.box("bar", begin, bar.end, height=_BAR)
+
+    def note(self, text: str) -> str:
+        base = self.top + _LABEL - 2
+        self.top += _LABELS
+        return self.text("text", "note", 0, text, _note_width(text), base)
+
+    def left(self, offset: float, width: float) -> float:
+        return self.across - _MARGIN - offset - width if self.mirrored else _MARGIN + offset
+
+    def box(self, kind: str, begin: float, end: float, *, down: float = 0, height: float) -> str:
         x, y = self.left(begin, end - begin), self.top + down
-        rounded = ' rx="3"' if kind == "bar" else ""
+        rounded = ' rx="1.5"' if kind == "bar" else ""
         size = f'width="{end - begin:.1f}" height="{height:.0f}"'
         return f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" {size}{rounded}/>'
 
-    def text(self, kind: str, place: float, base: float, width: float, text: str) -> str:
-        """A text; it fills `width` if the table knows its letters, else it is as wide as the font has it."""
-        x = self.left(place, width)
+    def text(
+        self, tag: str, kind: str, offset: float, text: str, width: float, base: float | None = None
+    ) -> str:
+        """A text that fills `width` if the table has its letters, otherwise as wide as the font makes it."""
+        x = self.left(offset, width)
         fitted = f' textLength="{width:.1f}" lengthAdjust="spacingAndGlyphs"' if is_measured(text) else ""
         if self.mirrored:
             x, fitted = x + width, f' text-anchor="end"{fitted}'
-        return f'<text class="{kind}" x="{x:.1f}" y="{base:.1f}"{fitted}>{escape(text)}</text>'
+        y = "" if base is None else f' y="{base:.1f}"'
+        name = f' class="{kind}"' if kind else ""
+        return f'<{tag}{name} x="{x:.1f}"{y}{fitted}>{escape(text)}</{tag}>'
 
 
-def _label_width(label: str) -> float:
-    return advance(visible(label)) * _LABEL * _BOLD + 2 * _PAD
+def rules(scope: str = "") -> str:
+    """The style of an image, in variables for the colors; `scope` comes before every selector."""
+    ink, paper, thread = (f"var(--srl-{name})" for name in ("ink", "paper", "thread"))
+    found = [
+        (".paper", f"fill:{paper}"),
+        (".hit", "fill:transparent"),
+        (".thread", f"fill:{thread}"),
+        ("text", f"fill:{ink};font:{_WORD:.0f}px {_FONT};white-space:pre"),
+        (".bold", "font-weight:bold"),
+        ("text.label", f"font-size:{_LABEL:.0f}px;font-weight:bold"),
+        ("text.note", f"font-size:{_LABEL:.0f}px"),
+        (f".{PREDICATE} .bar", f"fill:{ink}"),
+        (".faint .bar", "opacity:.35"),
+        (".faint text.label", "font-weight:normal;font-style:italic"),
+    ]
+    for name in GROUPS:
+        found.append((f".{name} .bar", f"fill:var(--srl-{name}-line)"))
+        found.append((f".{name} text.label", f"fill:var(--srl-{name}-label)"))
+    return "".join(f"{scope}{selector}{{{body}}}\n" for selector, body in found)
 
 
-def _theme(theme: str) -> str:
-    ink, paper = css(INK[theme]), css(PAPER[theme])
-    out = f".paper{{fill:{paper}}}.word{{fill:{ink}}}.thread{{fill:{THREAD[theme]}}}"
-    out += f".predicate .bar{{fill:{ink}}}.predicate .label{{fill:{paper}}}"
-    for group in GROUPS:
-        line, tint, label = shades(group, theme)
-        out += f".{group} .line{{fill:{line}}}.{group} .bar{{fill:{tint}}}.{group} .label{{fill:{label}}}"
-    return out
-
-
-_STYLE = (
-    f"text{{font-family:{_FONT};white-space:pre}}.word{{font-size:{_WORD:.0f}px}}"
-    f".bold{{font-weight:bold}}"
-    f".label{{font-size:{_LABEL:.0f}px;font-weight:bold}}"
-    f"{_theme('light')}@media(prefers-color-scheme:dark){{{_theme('dark')}}}"
-)
+@cache
+def _style() -> str:
+    light, dark = (themed(rules(), theme).replace("\n", "") for theme in ("light", "dark"))
+    return f"{light}@media(prefers-color-scheme:dark){{{dark}}}"
