@@ -485,7 +485,7 @@ def test_a_pipe_gets_json_lines_and_a_terminal_a_drawing(call, text_model, monke
     args = ("label", "--model", text_model, "--predicates", "1", "She left.")
     assert call(*args)[1].startswith('{"tokens": ["She", "left", "."], ')
     drawing = call(*args, "--output", "pretty")[1]
-    assert drawing.splitlines()[0].split() == ["She", "left", "."]
+    assert drawing.splitlines()[0] == "She left."
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("NO_COLOR", "1")
     assert call(*args)[1] == drawing
@@ -508,8 +508,8 @@ def test_a_drawing_lists_the_meanings_of_roles_when_frames_are_registered(call, 
     assert call("frames", ".")[0] == 0
     assert call(*args, "--output", "pretty", "--no-frames")[1] == before
     (prop,) = json.loads(call(*args)[1])["props"]
-    listed = "; ".join(sorted({f"{arg['role'].removeprefix('R-')} {arg['meaning']}" for arg in prop["args"]}))
-    assert call(*args, "--output", "pretty")[1] == f"{before}\n  {sense}: {listed}\n"
+    drawn = call(*args, "--output", "pretty")[1]
+    assert all(f"{arg['role'].removeprefix('R-')} {arg['meaning']}" in drawn for arg in prop["args"])
 
 
 def test_a_table_has_the_rows_of_python(call, text_model, tmp_path):
