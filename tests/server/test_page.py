@@ -563,7 +563,7 @@ def test_the_theme_follows_the_system_until_it_is_chosen(page):
 def test_every_control_and_mark_has_a_name(page, framed):
     page.label(LONG, "1 sentence, 1 predicate.")
     page.script("for (const box of document.querySelectorAll('details')) box.open = true")
-    controls = page.all("button, input, textarea, summary, a, .mark[tabindex]")
+    controls = page.all("button, input, textarea, summary, a, .mark[role=button]")
     unnamed = [
         control.get_attribute("outerHTML")
         for control in controls
@@ -603,7 +603,7 @@ def test_on_a_phone_the_card_is_at_the_bottom_and_controls_are_large_enough(phon
     phone.open("#text=" + quote(LONG))
     wait_until(lambda: phone.all(".mark"))
     small = phone.script(
-        "return [...document.querySelectorAll('button, summary, .mark[tabindex] .hit')]"
+        "return [...document.querySelectorAll('button, summary, .mark[role=button] .hit')]"
         ".filter((b) => b.checkVisibility())"
         ".filter((b) => b.getBoundingClientRect().height < 24).map((b) => b.outerHTML)"
     )

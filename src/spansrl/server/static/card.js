@@ -76,7 +76,7 @@ function othersPart(prop) {
 }
 
 function likelihood(prob) {
-  const meter = element("meter", { min: 0, max: 1, low: 0.5, high: 0.8, optimum: 1, value: prob, "aria-hidden": true });
+  const meter = element("meter", { min: 0, max: 1, low: 0.5, high: 0.8, optimum: 1, value: prob, "aria-hidden": "true" });
   return element("span", {}, percent(prob), " ", meter);
 }
 

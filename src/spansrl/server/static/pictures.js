@@ -4,6 +4,7 @@ import { openCard } from "./card.js";
 import { byId, element, percent } from "./dom.js";
 import { layOut } from "./layout.js";
 import { bareReading, readingOf } from "./reading.js";
+import { setUpRoving } from "./roving.js";
 import { predicateWords, wordsOf } from "./sentence.js";
 import { drawSvg } from "./svg.js";
 
@@ -44,9 +45,10 @@ function sentenceCard(sentence, index, width) {
   const picture = layOut(sentence, width);
   const describe = (mark, prop) => description(sentence, sentence.props[prop], mark);
   const svg = drawSvg(picture, describe);
-  svg.setAttribute("role", "group");
-  svg.setAttribute("aria-label", `Sentence ${index + 1}: ${wordsOf(sentence, 0, sentence.tokens.length)}`);
-  addBehavior(svg, picture, sentence);
+  const name = `Sentence ${index + 1}: ${wordsOf(sentence, 0, sentence.tokens.length)}`;
+  const box = element("div", { role: "toolbar", "aria-label": name }, svg); // one stop for Tab; arrow keys inside
+  addBehavior(box, picture, sentence);
+  setUpRoving(box);
   const readings = sentence.props.filter((prop) => prop.args.length).map((prop) => readingOf(sentence, prop));
   const bare = sentence.props.filter((prop) => !prop.args.length);
   if (bare.length) readings.push(bareReading(sentence, bare));
@@ -55,7 +57,7 @@ function sentenceCard(sentence, index, width) {
     const prop = sentence.props.find(({ pred }) => String(pred) === target.dataset.pred);
     if (prop) openCard(target, sentence, prop, null);
   });
-  return element("article", { class: "card sentence" }, svg, list);
+  return element("article", { class: "card sentence" }, box, list);
 }
 
 function description(sentence, prop, mark) {
@@ -65,28 +67,28 @@ function description(sentence, prop, mark) {
   return `${words}: ${[mark.name, mark.code].filter(Boolean).join(", ")} of ${predicateWords(sentence, prop)}${sure}`;
 }
 
-function addBehavior(svg, picture, sentence) {
+function addBehavior(box, picture, sentence) {
   const placed = (target) => picture.marks[target.closest?.(".mark")?.dataset.mark];
   const open = (target) => {
     const { mark, prop } = placed(target);
     openCard(target.closest(".mark"), sentence, sentence.props[prop], mark.arg);
   };
-  svg.addEventListener("click", ({ target }) => placed(target) && open(target));
-  svg.addEventListener("keydown", (event) => {
+  box.addEventListener("click", ({ target }) => placed(target) && open(target));
+  box.addEventListener("keydown", (event) => {
     if (!["Enter", " "].includes(event.key) || !placed(event.target)) return;
     event.preventDefault();
     open(event.target);
   });
-  for (const kind of ["mouseover", "focusin"]) svg.addEventListener(kind, ({ target }) => pointAt(svg, placed(target)));
-  for (const kind of ["mouseleave", "focusout"]) svg.addEventListener(kind, () => pointAt(svg, undefined));
+  for (const kind of ["mouseover", "focusin"]) box.addEventListener(kind, ({ target }) => pointAt(box, placed(target)));
+  for (const kind of ["mouseleave", "focusout"]) box.addEventListener(kind, () => pointAt(box, undefined));
 }
 
 // The other predicates fade, and the words of the span light up.
-function pointAt(svg, found) {
-  for (const part of svg.querySelectorAll("[data-prop]")) {
+function pointAt(box, found) {
+  for (const part of box.querySelectorAll("[data-prop]")) {
     part.classList.toggle("faded", found !== undefined && Number(part.dataset.prop) !== found.prop);
   }
-  for (const word of svg.querySelectorAll("[data-token]")) {
+  for (const word of box.querySelectorAll("[data-token]")) {
     const token = Number(word.dataset.token);
     word.classList.toggle("lit", found !== undefined && found.mark.start <= token && token < found.mark.end);
   }

@@ -14,13 +14,14 @@ export function drawSvg(picture, describe = null) {
   const svg = svgElement("svg", {
     class: "picture", width: picture.width, height: picture.height, viewBox: `0 0 ${picture.width} ${picture.height}`,
   });
-  svg.append(...picture.words.map(drawWord), ...picture.threads.map(drawThread));
+  svg.append(...picture.words.map((word) => drawWord(word, describe)), ...picture.threads.map(drawThread));
   svg.append(...picture.marks.map((placed, k) => drawMark(placed, k, describe)));
   return svg;
 }
 
-function drawWord({ text, x, y, bold, width, token }) {
-  const look = { x, y, class: bold ? "word bold" : "word", "data-token": token };
+// On the page the words are the picture's name, so that screen readers read them as one sentence.
+function drawWord({ text, x, y, bold, width, token }, describe) {
+  const look = { x, y, class: bold ? "word bold" : "word", "data-token": token, "aria-hidden": describe && "true" };
   return svgElement("text", { ...look, textLength: width.toFixed(2), lengthAdjust: "spacingAndGlyphs" }, text);
 }
 
@@ -30,7 +31,7 @@ function drawThread({ x1, x2, y, prop }) {
 
 function drawMark({ mark, prop, x1, x2, y, first, label }, number, describe) {
   const classes = ["mark", mark.group, mark.adjunct ? "adjunct" : "", mark.prob < UNSURE ? "unsure" : ""];
-  const button = describe && (first && mark.name ? { role: "button", tabindex: 0, "aria-label": describe(mark, prop) } : { "aria-hidden": true });
+  const button = describe && (first && mark.name ? { role: "button", "aria-label": describe(mark, prop) } : { "aria-hidden": "true" });
   const group = svgElement("g", { class: classes.filter(Boolean).join(" "), "data-mark": number, "data-prop": prop, ...button });
   if (describe) {
     const left = Math.min(x1, label.x), right = Math.max(x2, label.x + label.width);
