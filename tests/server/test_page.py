@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
+import subprocess
 from threading import Thread
 from urllib.parse import quote
 from xml.etree import ElementTree
@@ -26,6 +28,7 @@ from spansrl.visualize.palette import group_of
 TEXT = "The cat chased a mouse. It rained."
 LONG = "Yesterday the very old museum in the city center purchased the famous painting of the harbor."
 INJECTION = '<img src=x onerror="document.title=1"><script>document.title=2</script></textarea><b>landed</b>.'
+QUOTES = 'He said "hi" \\ and it\'s $HOME `ls` 😀, so it rained.'
 FRAMES = FrameIndex.of(
     [
         Roleset("purchase.01", "buy", {"0": "buyer", "1": "thing bought", "2": "seller"}, [("v", "purchas")]),
@@ -300,6 +303,9 @@ def test_a_card_opens_and_closes_by_keyboard_and_gives_the_focus_back(page, fram
             break
     spoken = page.focused().get_attribute("aria-label")
     assert spoken == "Yesterday: time, ARGM-TMP of purchased, 20%"
+    page.keys(keys.ARROW_RIGHT)
+    assert page.focused().get_attribute("aria-label").startswith("the very old museum")
+    page.keys(keys.HOME)
     page.keys(keys.ENTER)
     wait_until(lambda: page.one("#card").is_displayed())
     assert page.script("return document.getElementById('card').contains(document.activeElement)")
@@ -412,12 +418,22 @@ def test_the_png_is_an_image_with_the_colors_of_the_roles(page, framed):
     assert {"0,114,178", "230,159,0", "255,255,255"} <= set(colors)
 
 
-def test_copied_python_code_is_python(page):
-    page.label('He said "hi" \\ and it\'s 😀, so it rained.', "1 sentence, 1 predicate.")
+def test_copied_python_code_runs(page, capsys):
+    page.label(QUOTES, "1 sentence, 1 predicate.")
     code = page.copied("python")
-    compile(code, "copied", "exec")
-    found = re.search(r"srl\((\".*\"), predicates=", code)
-    assert eval(found[1]) == 'He said "hi" \\ and it\'s 😀, so it rained.'
+    assert re.search(r"srl\((\".*\"), predicates=", code)
+    exec(code, {})
+    assert "rain.01" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+def test_the_copied_curl_command_labels_the_text(page, pipeline):
+    page.label(QUOTES, "1 sentence, 1 predicate.")
+    command = page.copied("curl")
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=True, timeout=30)
+    (result,) = json.loads(done.stdout)["results"]
+    assert result["text"] == QUOTES
+    assert pipeline.predicates[-1] == ("verb", "noun", "adjective")
 
 
 def test_the_link_holds_the_text_and_the_settings(page):
