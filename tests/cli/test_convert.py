@@ -80,7 +80,7 @@ def test_what_the_target_cannot_hold_is_said_in_one_line(convert):
     code, out, err = convert(DATA / "sample.train.conll05", "-", "--to", "conll05-props")
     assert (code, out) == (0, (DATA / "sample.props").read_text())
     assert err == (
-        "convert: conll05-props cannot hold: 'tokens' (2 sentences), 'pos' (2 sentences), "
+        "spansrl: conll05-props cannot hold: 'tokens' (2 sentences), 'pos' (2 sentences), "
         "'sense' (1 sentence), 'ner' (1 sentence), 'parse' (2 sentences)\n"
     )
 
@@ -88,7 +88,7 @@ def test_what_the_target_cannot_hold_is_said_in_one_line(convert):
 def test_overlapping_arguments_for_bio_are_counted_in_that_line(convert):
     code, out, err = convert("-", "-", "--to", "bio", stdin=b"-\t(A0(A1*))\nkeep\t(V*)\n")
     assert (code, out) == (0, "_\t-\t-\tB-A0\n_\tkeep\t-\tB-V\n\n")
-    assert err == "convert: bio cannot hold: overlapping spans, left out (1)\n"
+    assert err == "spansrl: bio cannot hold: overlapping spans, left out (1)\n"
 
 
 BAD = {

@@ -171,7 +171,7 @@ def test_a_comparison_on_an_empty_file_names_it(run: Run) -> None:
     assert run("empty.jsonl", "gold.props", "--against", "pred.props") == (
         1,
         "",
-        "spansrl: error: empty.jsonl: no sentences, so there is nothing to compare two systems on\n",
+        "spansrl: error: empty.jsonl: no sentences to compare the systems on\n",
     )
 
 
@@ -190,7 +190,7 @@ def test_a_missing_file_is_one_line_and_exit_code_1(run: Run) -> None:
         ),
         (["--by", "role", "--confusion"], "--confusion cannot be combined with --by"),
         (["--against", "b", "--confusion"], "--confusion cannot be combined with --against"),
-        (["--against", "-"], "only one file can be - (standard input)"),
+        (["--against", "-"], "only one file can be standard input (-)"),
     ],
 )
 def test_options_that_do_not_fit_together_are_usage_errors(

@@ -14,7 +14,7 @@ KEEP = """\
 </roleset>
 </predicate></frameset>
 """
-NONE = "No frames are registered; register them with: spansrl frames PATH, or spansrl frames --download\n"
+NONE = "No frames are installed; register them with: spansrl frames PATH, or spansrl frames --download\n"
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_a_directory_is_registered_shown_and_removed(run, tmp_path):
     told = (
         "1 roleset from 1 file, 0 broken\n"
         f"source  {tmp_path / 'frames'}\n"
-        f"kept in {tmp_path / 'home' / 'frames.jsonl'}\n"
+        f"stored in {tmp_path / 'home' / 'frames.jsonl'}\n"
     )
     assert run("frames").stdout == told
     assert run().stdout == told
@@ -46,7 +46,7 @@ def test_a_directory_is_registered_shown_and_removed(run, tmp_path):
         "  words: hoard (verb), hoarding (noun)\n"
     )
     assert run("--remove").stdout == "Removed.\n"
-    assert run("--remove").stdout == "No frames are registered.\n"
+    assert run("--remove").stdout == "No frames are installed.\n"
 
 
 def test_broken_files_are_told_on_standard_error(run, tmp_path):
@@ -61,9 +61,7 @@ def test_broken_files_are_told_on_standard_error(run, tmp_path):
         "spansrl: warning: frames/bad00.xml:2: invalid XML (no element found); "
         "nothing of it is kept: correct the file, or get the frames again"
     )
-    assert lines[-1] == (
-        "spansrl: warning: 2 broken files more; of each, the rolesets that could be read are kept"
-    )
+    assert lines[-1] == ("spansrl: warning: 2 more broken files; their readable rolesets are kept")
 
 
 def test_a_sense_that_is_not_there_is_an_error_that_names_others(run):
@@ -71,7 +69,7 @@ def test_a_sense_that_is_not_there_is_an_error_that_names_others(run):
     run("frames")
     error = run("--show", "hoard.07").exception
     assert isinstance(error, DataError)
-    assert str(error) == "the registered frames have no sense 'hoard.07'; try hoard.01"
+    assert str(error) == "the installed frames have no sense 'hoard.07'; try hoard.01"
     assert str(run("--show", "cat.01").exception).endswith("no sense 'cat.01'; senses look like keep.01")
 
 

@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
+from spansrl.cli.progress import progress_bar
 from spansrl.formats import READABLE, WRITABLE, read_sentences, write_sentences
+from spansrl.formats.files import STANDARD_STREAM
 
 
 @click.command()
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
 @click.option(
-    "--from", "source_format", type=click.Choice(READABLE), help="Format of IN, if not to be guessed."
+    "--from", "source_format", type=click.Choice(READABLE), help="Format of IN.  [default: detected]"
 )
 @click.option(
-    "--to", "target_format", type=click.Choice(WRITABLE), help="Format of OUT, if its name does not say."
+    "--to", "target_format", type=click.Choice(WRITABLE), help="Format of OUT.  [default: by its name]"
 )
 def command(source: str, target: str, source_format: str | None, target_format: str | None) -> None:
     """Convert sentences and their propositions from one format to another.
 
-    The format of IN is guessed from its name or its first sentence, that of OUT from its name. '-' is
-    standard input or output (JSON lines unless --to says otherwise). Names that end in .gz or .xz are
-    compressed files. OUT appears only when everything went well; IN and OUT may be the same file. What the
-    format of OUT cannot hold is left out and said in one line.
+    The format of IN is detected from its name or its first sentence, that of OUT from its name. Use '-'
+    for standard input or output (JSON Lines by default). Files that end in .gz, .xz or .bz2 are
+    compressed. OUT is written atomically; IN and OUT may be the same file. What the format of OUT cannot
+    hold is left out and reported in one line.
 
     \b
     Formats
-      jsonl          one JSON object a sentence; holds everything
-      conll05        words and propositions in one file; the form is found in the first sentence:
+      jsonl          one JSON object per sentence; holds everything
+      conll05        words and propositions in one file; the form is detected from the first sentence:
         conll05-train    WORD POS PARSE NE FRAME LEMMA ARGS…
         conll05-test     WORD POS PARSE NE LEMMA ARGS…
         conll05-words    WORD LEMMA ARGS…
-      conll05-props  LEMMA ARGS…, what the official scorer reads (name.props)
+      conll05-props  LEMMA ARGS…, the input of the official scorer (name.props)
       conll12        CoNLL-2012 and OntoNotes (name.gold_conll)
       skel           PropBank skeletons, read only (name.gold_skel)
-      bio            WORD LEMMA ROLESET, then one column of BIO tags a predicate
+      bio            WORD LEMMA ROLESET, then one column of BIO tags per predicate
 
     \b
     Examples
@@ -43,6 +47,9 @@ def command(source: str, target: str, source_format: str | None, target_format: 
       spansrl convert --from conll05-test test-wsj test-wsj.jsonl
       zcat train.props.gz | spansrl convert - - | head -1
     """
-    losses = write_sentences(target, read_sentences(source, source_format), target_format)
+    on_screen = target == STANDARD_STREAM and sys.stdout is not None and sys.stdout.isatty()
+    with progress_bar(hidden=on_screen) as progress:
+        sentences = read_sentences(source, source_format, progress=progress)
+        losses = write_sentences(target, sentences, target_format)
     if losses:
-        click.echo(f"convert: {losses}", err=True)
+        click.echo(f"spansrl: {losses}", err=True)

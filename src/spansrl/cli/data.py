@@ -1,4 +1,4 @@
-"""`spansrl data`: corpora from their raw sources, as JSON lines with an account of what was kept and lost."""
+"""`spansrl data`: corpora from their raw sources, as JSON Lines with an audit."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ from spansrl.progress import Progress
 _WIDTH = 100
 
 _out = click.option(
+    "-o",
     "--out",
     required=True,
     metavar="DIR",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Directory for the files; made if need be.",
+    help="Directory for the files.",
 )
 
 
 @click.group()
 def command() -> None:
-    """Build a corpus: JSON lines for every split, and an account of what was kept and lost.
+    """Build a corpus: JSON Lines for every split, and an audit of what was kept and dropped.
 
-    Each builder writes SPLIT.jsonl and audit.json into one directory, all of them or none, the same to the
-    byte for the same sources, and prints a table of what is in them.
+    Each builder writes SPLIT.jsonl and audit.json into one directory, all of them or none, and prints a table
+    of their contents. The same sources always give the same bytes.
 
     \b
     Examples
@@ -55,9 +56,9 @@ def command() -> None:
 def ewt(propbank: str | None, ud: str | None, out: Path) -> None:
     """Build the English Web Treebank PropBank, which is free: 16,578 sentences, 50,262 propositions.
 
-    PropBank's release holds the propositions, Universal Dependencies the words; they are joined sentence by
-    sentence, and aligned where they cut a text differently. SRC is a directory, an archive (.tar.xz, .tar.gz,
-    .zip) or a URL. Without it the commits that this was made for are downloaded from GitHub: propbank-release
+    PropBank's release contains the propositions, Universal Dependencies the words; they are joined
+    sentence by sentence, and aligned where their tokens differ. SRC is a directory, an archive (.tar.xz,
+    .tar.gz, .zip) or a URL. By default two tested commits are downloaded from GitHub: propbank-release
     4abade0 and UD_English-EWT 15d613d, both CC BY-SA 4.0.
 
     \b
@@ -86,7 +87,7 @@ def ewt(propbank: str | None, ud: str | None, out: Path) -> None:
     metavar="FILE",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Leave out of train what shares eight words in a row with a sentence of this file; may be repeated.",
+    help="Leave out training sentences that share eight words in a row with this file; may be repeated.",
 )
 @_out
 def masc(propbank: str, tagged: str, split: Path, unlike: tuple[Path, ...], out: Path) -> None:
@@ -115,14 +116,15 @@ def masc(propbank: str, tagged: str, split: Path, unlike: tuple[Path, ...], out:
     metavar="SRC",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Penn Treebank trees (WSJ, Brown) for the words, where SRC has none; may be repeated.",
+    help="Penn Treebank trees (WSJ, Brown) for the words, if SRC has none; may be repeated.",
 )
 @_out
 def conll05(source: Path, trees: tuple[Path, ...], out: Path) -> None:
     """Build CoNLL-2005 from your own copy: WSJ 02-21, 24 and 23, and Brown ck01-ck03.
 
-    SRC is a directory or an archive with the shared task's column files, plain or .gz: a file a section and
-    layer, or all layers merged in one file a split. Trees are read from names like wsj_0200.mrg and ck01.mrg.
+    SRC is a directory or an archive with the shared task's column files, plain or compressed: one file per
+    section and layer, or all layers merged in one file per split. Trees have names like wsj_0200.mrg and
+    ck01.mrg.
 
     \b
     Layers             train.02.words.gz train.02.props.gz train.02.synt.cha.gz train.02.ne.gz
@@ -131,7 +133,7 @@ def conll05(source: Path, trees: tuple[Path, ...], out: Path) -> None:
                        WORD POS PARSE NE [FRAME] LEMMA ARGS…  or  WORD LEMMA ARGS…
 
     \b
-    Writes train.jsonl, dev.jsonl, test.wsj.jsonl, test.brown.jsonl (those that SRC has) and audit.json.
+    Writes train.jsonl, dev.jsonl, test.wsj.jsonl, test.brown.jsonl (as far as SRC has them) and audit.json.
 
     \b
     Examples
@@ -152,12 +154,12 @@ def conll12(
 ) -> None:
     """Build CoNLL-2012 from your own *_gold_conll files.
 
-    SRC is a directory or an archive with such files anywhere below it. They belong to the split whose
-    directory they are in (train, development, test; conll-2012-test wins over test), or to the split whose
-    list names them, a document a line: bc/cctv/00/cctv_0000. Other languages than English are left out.
+    SRC is a directory or an archive that contains such files at any depth. A file belongs to the split whose
+    directory it is in (train, development, test; conll-2012-test takes precedence over test), or to the split
+    whose list names it, one document per line: bc/cctv/00/cctv_0000. Only English documents are used.
 
     \b
-    Writes train.jsonl, dev.jsonl, test.jsonl (those that SRC has) and audit.json.
+    Writes train.jsonl, dev.jsonl, test.jsonl (as far as SRC has them) and audit.json.
 
     \b
     Examples
@@ -177,15 +179,15 @@ def conll12(
     metavar="FILE",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Leave out what shares eight words in a row with a sentence of this file; may be repeated.",
+    help="Leave out sentences that share eight words in a row with this file; may be repeated.",
 )
 @_out
 def examples(frames: str | None, unlike: tuple[Path, ...], out: Path) -> None:
-    """Build a corpus of the examples in PropBank's frames, which are free: some 23,000 propositions.
+    """Build a corpus of the examples in PropBank's frames, which are free: about 23,000 propositions.
 
-    Each sentence has one labeled predicate, the one that it is an example of, so this is no corpus to test
-    with; training takes it beside another (training.partial). SRC is a directory, an archive or a URL as for
-    `spansrl frames`. Name by --unlike the files that a model will be tested with.
+    Each sentence has only one labeled predicate, so use the corpus for training next to another one
+    (training.partial), not for testing. SRC is a directory, an archive or a URL as for `spansrl frames`. With
+    --unlike, name the files that a model will be tested on.
 
     \b
     Writes train.jsonl and audit.json.
@@ -207,11 +209,11 @@ def _build(builder: Callable[[Progress], Corpus], out: Path) -> None:
 
 
 def _show(audit: Audit, out: Path) -> None:
-    # A path may hold what rich takes for markup, such as [red] or :smile:.
+    # A path may contain what rich takes for markup, such as [red] or :smile:.
     console = Console(width=_WIDTH, highlight=False, markup=False, emoji=False)
     console.print(_table(audit))
     for title, notes in (("Dropped", audit.dropped), ("Aligned", audit.repaired)):
-        console.print(f"\n{title}:{_told(notes)}", soft_wrap=True)
+        console.print(f"\n{title}:{_summary(notes)}", soft_wrap=True)
     for what, counts in audit.checks.items():
         passed, total = counts[True], counts.total()
         console.print(f"\nChecked: {what}, {passed:,} of {total:,} ({passed / total:.2%})", soft_wrap=True)
@@ -228,7 +230,7 @@ def _table(audit: Audit) -> Table:
         table.add_column(name, justify="right")
     for name, figure in _FIGURES.items():
         figures = [figure(counts) for counts in audit.splits.values()]
-        if name == "documents" and not any(figures):  # column files do not say where documents begin
+        if name == "documents" and not any(figures):  # column files do not mark documents
             continue
         table.add_row(name, *(f"{value:,}" for value in (*figures, sum(figures))))
     return table
@@ -248,6 +250,6 @@ _FIGURES: dict[str, Callable[[SplitCounts], int]] = {
 }
 
 
-def _told(notes: list[Note]) -> str:
+def _summary(notes: list[Note]) -> str:
     lines = [f"\n  {count:,} × {what}: {reason}" for (what, reason), count in by_reason(notes).items()]
     return "".join(lines) or " nothing"

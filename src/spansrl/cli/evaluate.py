@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import chain
+from typing import Any
 
 import click
 
+from spansrl.cli.progress import progress_bar
 from spansrl.errors import DataError
 from spansrl.evaluation import (
     BREAKDOWNS,
@@ -22,6 +24,7 @@ from spansrl.evaluation import (
     score,
 )
 from spansrl.evaluation.breakdown import By
+from spansrl.evaluation.counts import Match
 from spansrl.evaluation.frames import Frames
 from spansrl.formats import READABLE, open_output
 from spansrl.formats.files import STANDARD_STREAM, shown_path
@@ -30,19 +33,27 @@ from spansrl.formats.files import STANDARD_STREAM, shown_path
 @click.command()
 @click.argument("gold", metavar="GOLD")
 @click.argument("pred", metavar="PRED")
-@click.option("--confusion", is_flag=True, help="Add what -C adds: unlabeled score, label accuracy, matrix.")
+@click.option(
+    "--confusion",
+    is_flag=True,
+    help="Add the unlabeled score, the label accuracy and the confusion matrix (-C).",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print all counts and percentages as one JSON object.")
 @click.option(
-    "--end-to-end", "both_ways", is_flag=True, help="Score both ways, for predicates that were predicted too."
+    "--end-to-end", "both_ways", is_flag=True, help="Score in both directions, for predicted predicates."
 )
-@click.option("--by", type=click.Choice(BREAKDOWNS), help="Counts by role, length or distance instead.")
-@click.option("--against", metavar="B", help="Test PRED against this second system for significance.")
+@click.option(
+    "--by", type=click.Choice(BREAKDOWNS), help="Print the counts by role, length or distance instead."
+)
+@click.option(
+    "--against", metavar="B", help="Test the difference between PRED and this second system for significance."
+)
 @click.option(
     "--samples", default=10_000, show_default=True, type=click.IntRange(min=1), help="For --against."
 )
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="For --against.")
 @click.option(
-    "--format", type=click.Choice(READABLE), help="Format of all files; guessed for each if not given."
+    "--from", "format", type=click.Choice(READABLE), help="Format of all files.  [default: detected]"
 )
 def command(
     gold: str,
@@ -58,10 +69,10 @@ def command(
 ) -> None:
     """Score the predictions in PRED against GOLD.
 
-    Prints what the CoNLL-2005 script srl-eval.pl prints with -noW, to the character. The files hold the same
-    sentences in the same order, as CoNLL props, JSON lines or any other format that spansrl reads, plain, .gz
-    or .xz; one of them may be - for standard input. Among props files a predicate's lemma must agree, as the
-    script wants it; otherwise predicates match by index.
+    Prints exactly what the CoNLL-2005 script srl-eval.pl prints with -noW. The files must contain the
+    same sentences in the same order, as CoNLL props, JSON Lines or any other format that spansrl reads,
+    compressed or not; one of them may be - for standard input. Between props files a predicate's lemma
+    must agree too, as in the script; otherwise predicates match by index.
 
     \b
     Examples
@@ -73,30 +84,44 @@ def command(
     """
     paths = [gold, pred] if against is None else [gold, pred, against]
     _check_usage(paths, confusion=confusion, both_ways=both_ways, by=by, against=against)
-    files, match = open_for_scoring(paths, format)
-    if both_ways:
-        directions = end_to_end(*files, match=match)
-        data, text = directions.to_dict(), end_to_end_report(directions, confusion)
-    elif by is not None:
-        bins = breakdown(*files, by=by, match=match)
-        data, text = {name: counts.to_dict() for name, counts in bins.items()}, breakdown_report(by, bins)
-    elif against is not None:
-        sentences, *systems = files
-        comparison = compare(_some(sentences, gold), *systems, match=match, samples=samples, seed=seed)
-        data, text = comparison.to_dict(), comparison_report(comparison, pred, against)
-    else:
-        result = score(*files, match=match)
-        data, text = result.to_dict(), official_report(result, confusion)
+    with progress_bar() as progress:
+        files, match = open_for_scoring(paths, format, progress=progress)
+        data, text = _result(files, match, paths, confusion, both_ways, by, samples, seed)
     report = json.dumps(data, ensure_ascii=False, indent=2) + "\n" if as_json else text
-    with open_output(STANDARD_STREAM) as output:  # which says so where there is no standard output
+    with open_output(STANDARD_STREAM) as output:  # reports a closed or full standard output
         output.write(report.encode())
 
 
+def _result(
+    files: list[Iterator[Frames]],
+    match: Match,
+    paths: list[str],
+    confusion: bool,
+    both_ways: bool,
+    by: By | None,
+    samples: int,
+    seed: int,
+) -> tuple[dict[str, Any], str]:
+    """Return the result as data for JSON and as a report."""
+    if both_ways:
+        directions = end_to_end(*files, match=match)
+        return directions.to_dict(), end_to_end_report(directions, confusion)
+    if by is not None:
+        bins = breakdown(*files, by=by, match=match)
+        return {name: counts.to_dict() for name, counts in bins.items()}, breakdown_report(by, bins)
+    if len(files) > 2:
+        sentences, *systems = files
+        comparison = compare(_some(sentences, paths[0]), *systems, match=match, samples=samples, seed=seed)
+        return comparison.to_dict(), comparison_report(comparison, *paths[1:])
+    result = score(*files, match=match)
+    return result.to_dict(), official_report(result, confusion)
+
+
 def _some(sentences: Iterator[Frames], path: str) -> Iterator[Frames]:
-    """The sentences of a file, of which there must be one."""
+    """Yield the sentences of a file, which must not be empty."""
     first = next(sentences, None)
     if first is None:
-        raise DataError(f"{shown_path(path)}: no sentences, so there is nothing to compare two systems on")
+        raise DataError(f"{shown_path(path)}: no sentences to compare the systems on")
     return chain([first], sentences)
 
 
@@ -110,4 +135,4 @@ def _check_usage(
     if confusion and (by is not None or against is not None):
         raise click.UsageError(f"--confusion cannot be combined with {modes[0]}")
     if paths.count(STANDARD_STREAM) > 1:
-        raise click.UsageError("only one file can be - (standard input)")
+        raise click.UsageError("only one file can be standard input (-)")

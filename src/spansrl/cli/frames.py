@@ -1,4 +1,4 @@
-"""`spansrl frames`: PropBank's frames, registered once, for what senses and roles mean."""
+"""`spansrl frames`: install PropBank frames, which describe senses and roles."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ Examples:
   spansrl frames
   spansrl frames --show keep.01
 """
-_TOLD = 10  # errors that are printed one by one
+_MOST = 10  # errors that are printed one by one
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("path", metavar="[PATH]", required=False)
-@click.option("--download", is_flag=True, help="Register the frames from GitHub, at the commit made for.")
-@click.option("--show", metavar="SENSE", help="Print a sense of the registered frames: keep.01.")
-@click.option("--remove", is_flag=True, help="Forget the registered frames.")
+@click.option("--download", is_flag=True, help="Install the frames from GitHub, at a tested commit.")
+@click.option("--show", metavar="SENSE", help="Print a sense of the installed frames, such as keep.01.")
+@click.option("--remove", is_flag=True, help="Remove the installed frames.")
 def command(path: str | None, download: bool, show: str | None, remove: bool) -> None:
-    """Register PropBank's frames, which say what senses and their roles mean.
+    """Install PropBank frames, which describe senses and roles.
 
-    PATH is a directory, an archive (.tar.xz, .tar.gz, .zip) or a URL with files frames/NAME.xml. What
-    labeling needs of them is kept in one file in your data directory: SPANSRL_HOME if that is set, else
-    spansrl in $XDG_DATA_HOME or ~/.local/share (Linux), ~/Library/Application Support (macOS) or
-    %LOCALAPPDATA% (Windows). Archives are not unpacked to disk. Without PATH and options the command says
-    what is registered. The frames are free (CC BY-SA 4.0): propbank-frames, commit c66e0cc.
+    PATH is a directory, an archive (.tar.xz, .tar.gz, .zip) or a URL with files frames/NAME.xml. An index of
+    them is stored as one file in your data directory: SPANSRL_HOME if it is set, otherwise spansrl in
+    $XDG_DATA_HOME or ~/.local/share (Linux), ~/Library/Application Support (macOS) or %LOCALAPPDATA% (Windows).
+    Without PATH and options the command shows what is installed. The frames are free (CC BY-SA 4.0):
+    propbank-frames, commit c66e0cc.
     """
     chosen = {
         "PATH": path is not None,
@@ -54,9 +54,9 @@ def command(path: str | None, download: bool, show: str | None, remove: bool) ->
     elif show is not None:
         _show(show)
     elif remove:
-        click.echo("Removed." if remove_frames() else "No frames are registered.")
+        click.echo("Removed." if remove_frames() else "No frames are installed.")
     else:
-        _tell(registered())
+        _describe(registered())
 
 
 def _register(path: str | None) -> None:
@@ -66,17 +66,19 @@ def _register(path: str | None) -> None:
         raise click.UsageError("PATH is empty; give a directory, an archive or a URL")
     with progress_bar() as progress:
         read = register_frames(path, progress=progress)
-    for error in read.errors[:_TOLD]:
+    for error in read.errors[:_MOST]:
         click.echo(f"spansrl: warning: {error}", err=True)
-    if more := len(read.errors[_TOLD:]):
-        told = f"{counted(more, 'broken file')} more; of each, the rolesets that could be read are kept"
-        click.echo(f"spansrl: warning: {told}", err=True)
-    _tell(read.registration)
+    if more := len(read.errors[_MOST:]):
+        click.echo(
+            f"spansrl: warning: {counted(more, 'more broken file')}; their readable rolesets are kept",
+            err=True,
+        )
+    _describe(read.registration)
 
 
-def _tell(registration: Registration | None) -> None:
+def _describe(registration: Registration | None) -> None:
     if registration is None:
-        click.echo(f"No frames are registered; {HOW_TO_REGISTER}")
+        click.echo(f"No frames are installed; {HOW_TO_REGISTER}")
         return
     commit = f" (commit {registration.commit})" if registration.commit else ""
     click.echo(
@@ -84,13 +86,13 @@ def _tell(registration: Registration | None) -> None:
         f"{registration.broken} broken"
     )
     click.echo(f"source  {registration.source}{commit}")
-    click.echo(f"kept in {index_path()}")
+    click.echo(f"stored in {index_path()}")
 
 
 def _show(sense: str) -> None:
     frames = load_frames()
     if frames is None:
-        raise DataError(f"no frames are registered; {HOW_TO_REGISTER}")
+        raise DataError(f"no frames are installed; {HOW_TO_REGISTER}")
     roles = frames.roles(sense)
     if roles is None:
         raise DataError(_unknown(sense, frames))
@@ -103,5 +105,5 @@ def _show(sense: str) -> None:
 
 def _unknown(sense: str, frames: FrameIndex) -> str:
     others = frames.rolesets(sense.partition(".")[0], None)
-    advice = f"try {', '.join(others[:_TOLD])}" if others else "senses look like keep.01"
-    return f"the registered frames have no sense '{sense}'; {advice}"
+    advice = f"try {', '.join(others[:_MOST])}" if others else "senses look like keep.01"
+    return f"the installed frames have no sense '{sense}'; {advice}"

@@ -17,6 +17,7 @@ from spansrl.formats.conll import Block, Ids, read_block, split_blocks
 from spansrl.formats.files import Line, shown_path
 from spansrl.formats.jsonl import read_jsonl
 from spansrl.formats.layouts import LAYOUTS, NOTHING, Layout
+from spansrl.progress import Progress, no_progress
 from spansrl.structures import Sentence
 from spansrl.tags import TagError, phrases_from_column
 
@@ -30,19 +31,21 @@ class ForScoring(NamedTuple):
     match: Match
 
 
-def open_for_scoring(paths: Sequence[str | Path], format: str | None = None) -> ForScoring:
+def open_for_scoring(
+    paths: Sequence[str | Path], format: str | None = None, *, progress: Progress = no_progress
+) -> ForScoring:
     """Open files to be scored together; without `format` the format of each is detected.
 
     If all are props files, predicates match by index and lemma, as in the official scorer; else by index.
     """
-    opened = [_open(path, format) for path in paths]
+    opened = [_open(path, format, progress if path == paths[0] else no_progress) for path in paths]
     lemmas_count = all(found == PROPS for found, _ in opened)
     return ForScoring([frames for _, frames in opened], "lemma" if lemmas_count else "index")
 
 
-def _open(path: str | Path, format: str | None) -> tuple[str | None, Iterator[Frames]]:
+def _open(path: str | Path, format: str | None, progress: Progress) -> tuple[str | None, Iterator[Frames]]:
     where = shown_path(path)
-    found, lines = open_lines(path, format)
+    found, lines = open_lines(path, format, progress=progress)
     if found is None:
         return None, iter(())
     if found == "jsonl":
