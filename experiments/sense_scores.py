@@ -23,7 +23,8 @@ from spansrl.inference.lexicon import learn_lexicon
 from spansrl.language.frames import FrameIndex, load_frames
 from spansrl.language.frames.registering import read_frames
 from spansrl.language.lemmas import predicate_type
-from spansrl.language.senses import SenseInventory, multiword_spans
+from spansrl.language.particles import multiword_spans
+from spansrl.language.senses import SenseInventory
 from spansrl.structures import Proposition, Sentence
 from spansrl.tags import base_role, is_core
 
@@ -60,16 +61,6 @@ class Case:
         return [sense for sense in self.in_frames if sense not in self.candidates]
 
 
-class UnseenWords:
-    """Frames that know every word; an inventory asks them just where training saw neither word nor lemma."""
-
-    sense = "unseen"
-
-    def rolesets(self, word: str, type: str | None) -> tuple[str, ...]:
-        """A sense that tells that they were asked."""
-        return (self.sense,)
-
-
 def cases(sentences: Iterable[Sentence], inventory: SenseInventory, frames: FrameIndex) -> Iterator[Case]:
     """The predicates of the sentences that have a sense."""
     for sent in sentences:
@@ -91,11 +82,11 @@ def _case(
         sense=sense,
         type=type,
         lemma=lemma,
-        seen=inventory.choose(word, type, logits, UnseenWords())[0] != UnseenWords.sense,
+        seen=bool(inventory.seen(word, type)),
         candidates=tuple(inventory.senses[k] for k in ids),
         in_frames=frames.rolesets(lemma, type),
-        guess=inventory.choose(word, type, logits)[0],
-        guess_with_frames=inventory.choose(word, type, logits, frames)[0],
+        guess=inventory.choose(sent.tokens, prop.pred, type, logits)[0],
+        guess_with_frames=inventory.choose(sent.tokens, prop.pred, type, logits, frames)[0],
     )
 
 

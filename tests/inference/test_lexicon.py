@@ -40,12 +40,11 @@ def test_the_senses_must_be_those_of_the_model(tmp_path):
 DAMAGE = {
     "a list": [],
     "nothing but senses": {"senses": WHOLE["senses"]},
-    "an unknown entry": WHOLE | {"more": 1},
     "lemmas that are text": WHOLE | {"lemmas": "keep"},
     "senses that are a list": WHOLE | {"senses": []},
     "a sense that does not exist": WHOLE
     | {"senses": WHOLE["senses"] | {"lemmas": {"call": {"verb": [[99, 1]]}}}},
-    "a count of none": WHOLE | {"senses": WHOLE["senses"] | {"forms": {"call": {"verb": [[0, 0]]}}}},
+    "a count in words": WHOLE | {"senses": WHOLE["senses"] | {"forms": {"call": {"verb": [[0, "one"]]}}}},
 }
 
 

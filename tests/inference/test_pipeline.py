@@ -418,7 +418,7 @@ class FakeFrames:
         return role == "ARG2"
 
     def rolesets(self, word, type):
-        return (f"{word}.07",)
+        return () if "_" in word else (f"{word}.07",)
 
 
 @any_text

@@ -152,19 +152,18 @@ def test_a_lemmatizer_survives_the_way_through_json():
 
 
 @pytest.mark.parametrize(
-    ("data", "message"),
+    "data",
     [
-        ([], "expected an object"),
-        ({}, "'exceptions'"),
-        ({"exceptions": {"verb": {}, "noun": {}}}, "verb, noun, adjective"),
-        ({"exceptions": {"verb": {}, "noun": [], "adjective": {}}}, "object for noun"),
-        ({"exceptions": {"verb": {"a": 1}, "noun": {}, "adjective": {}}}, "'a' has the lemma 1"),
-        ({"exceptions": {"verb": {"a": ""}, "noun": {}, "adjective": {}}}, "'a' has the lemma ''"),
-        ({"exceptions": {"verb": {}, "noun": {}, "adjective": {}}, "more": 1}, "only"),
+        [],
+        {},
+        {"exceptions": {"verb": {}, "noun": {}}},
+        {"exceptions": {"verb": {}, "noun": [], "adjective": {}}},
+        {"exceptions": {"verb": {"a": 1}, "noun": {}, "adjective": {}}},
+        {"exceptions": {"verb": {"a": ""}, "noun": {}, "adjective": {}}},
     ],
 )
-def test_anything_else_is_refused(data, message):
-    with pytest.raises(ModelError, match=message):
+def test_damage_is_refused(data):
+    with pytest.raises(ModelError, match="get the model again"):
         Lemmatizer.from_dict(data)
 
 

@@ -1,4 +1,4 @@
-"""What a model for plain text knows of words: lemmas and senses of its training data, in `lexicon.json`."""
+"""The lemmas and senses of a model's training data, in `lexicon.json`."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def lexicon_to_dict(inventory: SenseInventory) -> dict[str, Any]:
 
 
 def read_lexicon(directory: Path, senses: Sequence[str]) -> SenseInventory:
-    """The lexicon of a model directory, which must have just the model's senses."""
+    """Read the lexicon of a model directory, which must have the model's senses."""
     path = directory / LEXICON
     content = read_json(path)
-    if not isinstance(content, dict) or set(content) != {"lemmas", "senses"}:
+    if not isinstance(content, dict):
         raise ModelError(f"{path}: expected an object with 'lemmas' and 'senses'; get the model again")
     try:
-        lemmatizer = Lemmatizer.from_dict(content["lemmas"])
-        inventory = SenseInventory.from_dict(content["senses"], lemmatizer)
+        lemmatizer = Lemmatizer.from_dict(content.get("lemmas"))
+        inventory = SenseInventory.from_dict(content.get("senses"), lemmatizer)
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from error
     if inventory.senses != tuple(senses):

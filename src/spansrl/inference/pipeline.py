@@ -30,7 +30,8 @@ from spansrl.inference.cutting import LanguageCheck, joined, pieces_of, sentence
 from spansrl.inference.model import NO_PREDICATE, Encoding, Model, PredicateScores, Prepared
 from spansrl.inference.predicates import GIVEN, Predicates, Wanted
 from spansrl.language.frames import FrameIndex
-from spansrl.language.senses import SenseInventory, multiword_spans
+from spansrl.language.particles import multiword_spans
+from spansrl.language.senses import SenseInventory
 from spansrl.language.tokenizer import MAX_TOKENS
 from spansrl.language.words import can_be_predicate
 from spansrl.structures import PREDICATE_TYPES, Argument, Document, Proposition, Sentence, Span
@@ -295,7 +296,7 @@ class Pipeline:
         if self.inventory is None or logits is None:
             return prop
         word = sent.tokens[item.pred]
-        sense, prob = self.inventory.choose(word, item.type, logits, self.frames)
+        sense, prob = self.inventory.choose(sent.tokens, item.pred, item.type, logits, self.frames)
         return replace(
             prop,
             lemma=self.inventory.lemmatizer.lemma(word, item.type),

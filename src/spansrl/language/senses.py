@@ -1,14 +1,14 @@
-"""Senses that training saw, which of them a word may have, and how one is chosen by the model's scores.
+"""The senses of a training set, and the choice of one for a predicate by a model's scores.
 
 A sense is a PropBank roleset: `keep.01`, the light verb `make.LV`, or `move_on.08` of a verb with particles.
-The figures below are those of EWT's development set with an inventory of its training set, printed by
-`experiments/sense_scores.py`.
+`experiments/sense_scores.py` prints how often each way to choose one is right.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,40 +17,56 @@ import numpy.typing as npt
 from spansrl.errors import ModelError
 from spansrl.language.lemmas import AUXILIARY_SENSES, Lemmatizer, plain_form, predicate_type
 from spansrl.language.lemmas.derivation import likely_stem, relatives
+from spansrl.language.particles import adjacent_particle, are_near, nearby_particles, particles
 from spansrl.language.vocabulary import Vocabulary
-from spansrl.structures import Sentence, Span
+from spansrl.structures import Sentence
+
+Logits = npt.NDArray[np.floating[Any]]
 
 # key (a lemma or a form) -> type of the predicate ('' if unknown) -> id of a sense -> how often it was seen
 Counts = dict[str, dict[str, dict[int, int]]]
 
-# How often the right sense is among those seen, where the word or its lemma was seen at all.
-_SEEN = 0.988
-# … where only a related word was (extract for extraction).
-_RELATED = 0.75
-# How often the first sense is right that PropBank's frames have for a word that was not seen.
-_IN_FRAMES = 0.94
-# How often an unseen word has the sense that is called after it.
-_GUESSED = {"verb": 0.70, "noun": 0.57, "adjective": 0.61}
 _FIRST_SENSE = ".01"
-_WIDEST_GAP = 5  # tokens between a verb's pieces: call the whole thing off
+_PARTICLE_BONUS = 2.0  # added to the logit of a sense whose particle is right after the verb
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """How often a way to choose a sense is right; the defaults are those of EWT's development set."""
+
+    seen: float = 0.988  # the right sense is among those seen with the word or its lemma
+    related: float = 0.75  # … among those of a related word (extract for extraction)
+    frames: float = 0.94  # the first sense in the frames is right, for an unseen word
+    particle: float = 0.65  # … for a particle that was not seen with its verb
+    verb: float = 0.70  # the sense that is called after the word is right, for an unseen verb
+    noun: float = 0.57
+    adjective: float = 0.61
 
 
 class Rolesets(Protocol):
-    """What `choose` asks of PropBank's frames."""
+    """The part of PropBank's frames that `choose` uses."""
 
     def rolesets(self, word: str, type: str | None) -> tuple[str, ...]:
-        """The senses of a lemma of this type, likeliest first."""
+        """The senses of a lemma (`call`, `call_off`) of this type, likeliest first."""
 
 
 class SenseInventory:
     """The senses of a training set with the words and lemmas that had them.
 
-    `senses` is sorted; a sense's place in it is its id, and its column in a model's logits.
+    `senses` is sorted; the index of a sense is its id, and its column in a model's logits.
     """
 
-    def __init__(self, senses: Sequence[str], lemmas: Counts, forms: Counts, lemmatizer: Lemmatizer) -> None:
+    def __init__(
+        self,
+        senses: Sequence[str],
+        lemmas: Counts,
+        forms: Counts,
+        lemmatizer: Lemmatizer,
+        trust: Trust | None = None,
+    ) -> None:
         self.senses = tuple(senses)
         self.lemmatizer = lemmatizer
+        self.trust = trust or Trust()
         self._lemmas = lemmas
         self._forms = forms
         self._auxiliary = {k for k, sense in enumerate(self.senses) if sense in AUXILIARY_SENSES}
@@ -81,28 +97,50 @@ class SenseInventory:
         others. Auxiliaries keep to be.03, have.01 and do.01, which nothing else can have. A word that was not
         seen has the senses of a related one that was.
         """
-        return self._seen(word, type) or self._related(word, type)
+        return self.seen(word, type) or self._related(word, type)
 
     def choose(
         self,
-        word: str,
+        tokens: Sequence[str],
+        pred: int,
         type: str | None,
-        logits: npt.NDArray[np.floating[Any]],
+        logits: Logits,
         frames: Rolesets | None = None,
     ) -> tuple[str, float]:
-        """The sense of a predicate and the chance that it is right, from the model's logits (V,).
+        """Return the sense of the predicate `tokens[pred]` and its probability, given the logits (V,).
 
-        Frames are asked only about words that training did not see: for those that it saw, the first sense
-        they would add is right in 0.7 % of cases. Where nothing else is known, the word itself gives it.
+        A sense with a particle is chosen only where the particle follows soon. Frames are asked about words
+        that training did not see and about particles that it did not see with the verb: the first sense that
+        they would add to others is right in 0.7 % of cases. Where nothing is known, the word names its sense.
         """
-        if seen := self._seen(word, type):
-            return self._best(seen, logits, _SEEN)
+        word = tokens[pred]
         lemma = self.lemmatizer.lemma(word, type)
+        seen = self.seen(word, type)
+        near = [k for k in seen if are_near(self.senses[k], tokens, pred)]
+        best = max(seen, key=lambda k: float(logits[k]), default=None)
+        particle, is_likely = adjacent_particle(tokens, pred)
+        wanted = [particle] if particle is not None and is_likely else []
+        if best is not None and best not in near:  # the model expects a particle, but another one
+            if with_particle := [k for k in near if particles(self.senses[k])]:
+                return self._best(with_particle, logits, self.trust.seen)
+            wanted = nearby_particles(tokens, pred)
+        elif near:
+            logits = self._with_bonus(logits, near, particle)
+            chosen = self.senses[max(near, key=lambda k: float(logits[k]))]
+            if particles(chosen) or any(particles(self.senses[k]) == wanted for k in near):
+                wanted = []
+        if frames is not None and (type == "verb" or type is None or not seen):
+            for particle in wanted:
+                if rolesets := frames.rolesets(f"{lemma}_{particle}", type):
+                    return rolesets[0], self.trust.particle
+        if near:
+            return self._best(near, logits, self.trust.seen)
         if frames is not None and (rolesets := frames.rolesets(lemma, type)):
-            return rolesets[0], _IN_FRAMES
-        if related := self._related(word, type):
-            return self._best(related, logits, _RELATED)
-        return likely_stem(lemma, type) + _FIRST_SENSE, _GUESSED.get(type or "", _GUESSED["noun"])
+            return next((x for x in rolesets if are_near(x, tokens, pred)), rolesets[0]), self.trust.frames
+        if not seen and (related := self._related(word, type)):
+            fitting = [k for k in related if are_near(self.senses[k], tokens, pred)]
+            return self._best(fitting or related, logits, self.trust.related)
+        return likely_stem(lemma, type) + _FIRST_SENSE, getattr(self.trust, type or "", self.trust.noun)
 
     def to_dict(self) -> dict[str, Any]:
         """The inventory as JSON, without its lemmatizer."""
@@ -110,25 +148,26 @@ class SenseInventory:
             "senses": list(self.senses),
             "lemmas": _counts_to_dict(self._lemmas),
             "forms": _counts_to_dict(self._forms),
+            "trust": asdict(self.trust),
         }
 
     @classmethod
     def from_dict(cls, data: Any, lemmatizer: Lemmatizer) -> SenseInventory:
-        """The inventory that `to_dict` wrote down; raises ModelError for anything else."""
-        if not isinstance(data, dict) or set(data) != {"senses", "lemmas", "forms"}:
-            raise _refused("expected an object with the keys 'senses', 'lemmas' and 'forms'")
-        senses = data["senses"]
-        if not isinstance(senses, list) or not all(isinstance(sense, str) and sense for sense in senses):
-            raise _refused("'senses' must be a list of names")
+        """Read what `to_dict` wrote; raises ModelError for anything else."""
+        try:
+            senses = [str(sense) for sense in data["senses"]]
+            lemmas, forms = (_counts_from_dict(data[name], len(senses)) for name in ("lemmas", "forms"))
+            trust = Trust(**{name: float(value) for name, value in data.get("trust", {}).items()})
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ModelError("damaged senses; get the model again") from error
         if senses != sorted(set(senses)):
-            raise _refused("'senses' must be sorted, each sense once")
-        lemmas = _counts_from_dict(data["lemmas"], "lemmas", len(senses))
-        forms = _counts_from_dict(data["forms"], "forms", len(senses))
-        return cls(senses, lemmas, forms, lemmatizer)
+            raise ModelError("the senses are not sorted, or one appears twice; get the model again")
+        return cls(senses, lemmas, forms, lemmatizer, trust)
 
-    def _seen(self, word: str, type: str | None) -> tuple[int, ...]:
+    def seen(self, word: str, type: str | None) -> tuple[int, ...]:
+        """The candidates that were seen with the word or its lemma itself."""
         form = self._forms.get(plain_form(word), {})
-        # An auxiliary's form decides: that 's may be has says nothing about was.
+        # An auxiliary's form decides: 's may be has, but was may not.
         if type == "auxiliary" and (own := self._ranked(form, {}, type)):
             return own
         return self._ranked(form, self._lemmas.get(self.lemmatizer.lemma(word, type), {}), type)
@@ -151,36 +190,18 @@ class SenseInventory:
             return tuple(ranked)
         return tuple(k for k in ranked if (k in self._auxiliary) == (type == "auxiliary"))
 
-    def _best(
-        self, ids: tuple[int, ...], logits: npt.NDArray[np.floating[Any]], trust: float
-    ) -> tuple[str, float]:
+    def _with_bonus(self, logits: Logits, ids: Sequence[int], particle: str | None) -> Logits:
+        favored = [k for k in ids if particle is not None and particles(self.senses[k]) == [particle]]
+        if favored:
+            logits = logits.copy()
+            logits[favored] += _PARTICLE_BONUS
+        return logits
+
+    def _best(self, ids: Sequence[int], logits: Logits, trust: float) -> tuple[str, float]:
         scores = logits[list(ids)].astype(np.float64)
         weights = np.exp(scores - scores.max())
         best = int(weights.argmax())
         return self.senses[ids[best]], float(trust * weights[best] / weights.sum())
-
-
-def multiword_spans(tokens: Sequence[str], pred: int, sense: str) -> tuple[Span, ...] | None:
-    """The pieces of a verb whose sense has particles, as `Proposition.v` holds them; None for `pred` alone.
-
-    None too where a particle does not follow soon. Of 88 predicates of EWT's development set that it finds
-    pieces for, 83 have just these.
-
-        >>> multiword_spans("They called the whole thing off".split(), 1, "call_off.06")
-        (Span(start=1, end=2), Span(start=5, end=6))
-    """
-    pieces = [Span(pred, pred + 1)]
-    for particle in sense.rpartition(".")[0].split("_")[1:]:
-        after = pieces[-1].end
-        near = [token.lower() for token in tokens[after : after + _WIDEST_GAP + 1]]
-        if particle not in near:
-            return None
-        place = after + near.index(particle)
-        if place == after:
-            pieces[-1] = Span(pieces[-1].start, place + 1)
-        else:
-            pieces.append(Span(place, place + 1))
-    return None if pieces == [Span(pred, pred + 1)] else tuple(pieces)
 
 
 def _no_counts() -> Counts:
@@ -194,24 +215,9 @@ def _counts_to_dict(table: Counts) -> dict[str, dict[str, list[list[int]]]]:
     }
 
 
-def _counts_from_dict(data: Any, name: str, size: int) -> Counts:
-    if not isinstance(data, dict) or not all(isinstance(types, dict) for types in data.values()):
-        raise _refused(f"'{name}' must be an object of objects")
-    out: Counts = {}
-    for key, types in data.items():
-        for type, pairs in types.items():
-            if not isinstance(pairs, list) or not all(_is_count(pair, size) for pair in pairs):
-                raise _refused(f"'{name}' has no pairs of a sense's id and a count for {key!r} as {type!r}")
-            out.setdefault(key, {})[type] = dict(pairs)
-    return out
-
-
-def _is_count(pair: Any, size: int) -> bool:
-    if not isinstance(pair, list) or len(pair) != 2:
-        return False
-    sense, count = pair
-    return type(sense) is int and type(count) is int and 0 <= sense < size and count > 0
-
-
-def _refused(found: str) -> ModelError:
-    return ModelError(f"senses: {found}; get the model again")
+def _counts_from_dict(data: Any, size: int) -> Counts:
+    table = {key: {type: dict(pairs) for type, pairs in types.items()} for key, types in data.items()}
+    pairs = [pair for types in table.values() for counts in types.values() for pair in counts.items()]
+    if not all(type(k) is type(n) is int and 0 <= k < size for k, n in pairs):
+        raise ValueError("not a sense's id and a count")
+    return table

@@ -1,6 +1,6 @@
-"""The base form of a predicate's word: English inflection by rules, and a table of what the rules get wrong.
+"""The base form of a predicate's word: English inflection by rules, and a table of exceptions.
 
-The table is learnt from a treebank that has lemmas; misspellings are known by it alone.
+The table is learned from a treebank with lemmas; it also has misspellings.
 
     >>> Lemmatizer().lemma("Stopping", "verb")
     'stop'
@@ -20,7 +20,7 @@ AUXILIARY_SENSES = frozenset({"be.03", "have.01", "do.01"})
 
 _TYPE_OF_TAG = {"V": "verb", "N": "noun", "J": "adjective"}
 _RULES = {"verb": infinitive, "noun": singular, "adjective": positive}
-_NO_LEMMA = ("", "_")  # the latter stands in a treebank where a word was cut in two by mistake
+_NO_LEMMA = ("", "_")  # a treebank has the latter where a word was cut in two by mistake
 
 
 class Lemmatizer:
@@ -42,12 +42,12 @@ class Lemmatizer:
                 type = _TYPE_OF_TAG.get(tag[:1])
                 if type is not None and not tag.startswith("NNP") and lemma not in _NO_LEMMA:
                     seen[type, plain_form(word)][lemma.lower()] += 1
-        learnt = cls()
+        learned = cls()
         for (type, form), lemmas in seen.items():
             lemma = min(lemmas, key=lambda lemma: (-lemmas[lemma], lemma))
             if lemma != _RULES[type](form):
-                learnt.exceptions[type][form] = lemma
-        return learnt
+                learned.exceptions[type][form] = lemma
+        return learned
 
     def lemma(self, word: str, type: str | None) -> str:
         """The lower-cased base form of a predicate of this type; one of unknown type is taken for a verb."""
@@ -63,19 +63,14 @@ class Lemmatizer:
 
     @classmethod
     def from_dict(cls, data: Any) -> Lemmatizer:
-        """The lemmatizer that `to_dict` wrote down; raises ModelError for anything else."""
-        if not isinstance(data, dict) or set(data) != {"exceptions"}:
-            raise ModelError("lemmas: expected an object with the key 'exceptions' only; get the model again")
-        tables = data["exceptions"]
-        if not isinstance(tables, dict) or set(tables) != set(_RULES):
-            raise ModelError(f"lemmas: expected exceptions for {', '.join(_RULES)}; get the model again")
-        for type, table in tables.items():
-            if not isinstance(table, dict):
-                raise ModelError(f"lemmas: expected an object for {type}; get the model again")
-            for form, lemma in table.items():
-                if not (isinstance(form, str) and isinstance(lemma, str) and form and lemma):
-                    found = f"{form!r} has the lemma {lemma!r}"
-                    raise ModelError(f"lemmas: {found} among the exceptions for {type}; get the model again")
+        """Read what `to_dict` wrote; raises ModelError for anything else."""
+        try:
+            tables = {type: data["exceptions"][type] for type in _RULES}
+            texts = [text for table in tables.values() for pair in table.items() for text in pair]
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ModelError("damaged lemmas; get the model again") from error
+        if not all(isinstance(text, str) and text for text in texts):
+            raise ModelError("a form or a lemma is not a word; get the model again")
         return cls(tables)
 
 
@@ -85,10 +80,7 @@ def plain_form(word: str) -> str:
 
 
 def predicate_type(sent: Sentence, prop: Proposition) -> str | None:
-    """What a proposition says that its predicate is, or what its sense and its part of speech make of it.
-
-    One of PREDICATE_TYPES or None: a file may have types of its own, which say nothing here.
-    """
+    """Return a predicate's type: its own if it is one of PREDICATE_TYPES, or by its sense or part of speech."""
     if prop.type in PREDICATE_TYPES:
         return prop.type
     if prop.sense in AUXILIARY_SENSES:
