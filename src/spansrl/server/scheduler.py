@@ -70,7 +70,7 @@ class Ticket:
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self.jobs = jobs
-        self.uncut = float(sum(job.chars for job in jobs) * COST_PER_CHAR)
+        self.uncut = _cost(jobs)
         self.ready: deque[Piece] = deque()
         self.ready_cost = 0.0
         self.paused: deque[Run] = deque()
@@ -198,14 +198,9 @@ class Scheduler:
     def stop_threads(self) -> None:
         self._executor.shutdown(wait=False)
 
-    async def submit(self, jobs: Sequence[Job], *, always: bool = False) -> list[bytes]:
-        """Return the result of each job as JSON; raise BusyError if it would take too long.
-
-        Streams are accepted `always`; they wait their turn. Canceling drops the work that is left.
-        """
+    async def submit(self, jobs: Sequence[Job]) -> list[bytes]:
+        """Return the result of each job as JSON. Canceling drops the work that is left."""
         ticket = Ticket(jobs)
-        if not always and self._tickets:
-            self._check_wait(ticket.cost)
         self._tickets.add(ticket)
         self._enqueue(ticket)
         try:
@@ -223,12 +218,18 @@ class Scheduler:
         own = math.ceil(max(1.0, cost) / turn) * turn
         return sum(min(ticket.cost, own) for ticket in self._tickets) / (self._rate * self._threads)
 
-    def _check_wait(self, cost: float) -> None:
+    def check_wait(self, jobs: Sequence[Job]) -> None:
+        """Raise BusyError if a request would take too long; one is always accepted if there are no others."""
+        cost = _cost(jobs)
         if (wait := self.wait(cost)) > self._wait_seconds:
             raise BusyError(wait)
         # If others keep arriving, every turn of this request waits for one turn of each of them.
         turns = math.ceil(cost / (TURN_SECONDS * self._rate))
-        if turns > 1 and (longest := turns * self.wait() + cost / self._rate) > self._seconds:
+        if (
+            turns > 1
+            and self._tickets
+            and (longest := turns * self.wait() + cost / self._rate) > self._seconds
+        ):
             raise BusyError(longest)
 
     @property
@@ -238,16 +239,19 @@ class Scheduler:
         return cost / seconds
 
     async def _work(self) -> None:
+        free = monotonic()  # since when there was work for this thread
         while self._tickets or not self._closed:
             while self._queue and not self._queue[0].can_run:  # others took its sentences along
                 self._queue.popleft()
             if uncut := [ticket for ticket in islice(self._queue, LOOKAHEAD) if ticket.needs_cutting]:
                 await self._cut(uncut)
             elif self._queue:
-                await self._label(self._queue.popleft())
+                await self._label(self._queue.popleft(), free)
+                free = monotonic()
             else:
                 self._wake.clear()
                 await self._wake.wait()
+                free = monotonic()
                 await asyncio.sleep(0)  # for requests that arrived at the same time
 
     async def _cut(self, tickets: Sequence[Ticket]) -> None:
@@ -270,13 +274,13 @@ class Scheduler:
             ticket.unfinished += len(pieces)
             self._settle(ticket)
 
-    async def _label(self, ticket: Ticket) -> None:
+    async def _label(self, ticket: Ticket, free: float) -> None:
         run = ticket.paused.popleft() if ticket.paused else self._collect(ticket)
         left, done, began = run.left, run.done, monotonic()
         self._settle(ticket)  # another thread may continue with the rest
         outcomes = await self.in_thread(run.advance)
         seconds = monotonic() - began
-        self._measure(run.done - done, seconds)
+        self._measure(run.done - done, monotonic() - free)
         for piece in run.pieces:
             piece.ticket.credit -= seconds / len(run.pieces)
         if outcomes is None:
@@ -357,3 +361,7 @@ class Scheduler:
     def _measure(self, cost: float, seconds: float) -> None:
         before = self._measured
         self._measured = _MEMORY * before[0] + cost, _MEMORY * before[1] + max(1e-6, seconds)
+
+
+def _cost(jobs: Sequence[Job]) -> float:
+    return float(COST_PER_CHAR * sum(job.chars for job in jobs))

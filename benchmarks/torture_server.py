@@ -1,0 +1,372 @@
+"""The part of `make torture` that attacks a real server process; see torture.py."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+READ_SECONDS = 3.0
+WAIT_SECONDS = 2.0
+HEAD = b"POST /v1/label HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+STREAM = (
+    b"POST /v1/label/stream HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n"
+)
+TEXT = "The committee decided on Tuesday to close the old library, which surprised everyone."
+
+
+@dataclass
+class Row:
+    """One line of the table."""
+
+    name: str
+    count: int = 0
+    failures: list[str] = field(default_factory=list)
+    note: str = ""
+
+    def check(self, good: bool, failure: str) -> None:
+        self.count += 1
+        if not good:
+            self.failures.append(failure[:300])
+
+
+class Server:
+    """A `spansrl serve` process of our own, and simple requests to it."""
+
+    def __init__(self, *options: object) -> None:
+        command = [sys.executable, "-m", "spansrl", "serve", "--port", "0", "--threads", "1"]
+        self.process = subprocess.Popen(
+            [*command, *map(str, options)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        )
+        assert self.process.stderr is not None
+        line = self.process.stderr.readline()
+        match = re.search(r"http://127\.0\.0\.1:(\d+) ", line)
+        if match is None:
+            sys.exit(f"the server does not start: {line}{self.process.stderr.read()}")
+        self.port = int(match[1])
+        end = time.monotonic() + 60
+        while self.request("GET", "/readyz")[0] != 200 and time.monotonic() < end:
+            time.sleep(0.1)
+
+    def request(self, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=90)
+        try:
+            connection.request(method, path, body, {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            return response.status, response.read()
+        finally:
+            connection.close()
+
+    def label(self, text: str = "Ann left.") -> tuple[int, float]:
+        """Status and seconds."""
+        began = time.monotonic()
+        status, _ = self.request("POST", "/v1/label", json.dumps({"text": text}).encode())
+        return status, time.monotonic() - began
+
+    def open(self, data: bytes = b"") -> socket.socket:
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        connection.sendall(data)
+        return connection
+
+    def status_line(self, name: str) -> float:
+        line = next(
+            line
+            for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+            if line.startswith(name)
+        )
+        return float(line.split()[1]) / 1024
+
+    def cpu(self) -> float:
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(90)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+
+
+@contextmanager
+def server(*options: object) -> Iterator[Server]:
+    found = Server(*options)
+    try:
+        yield found
+    finally:
+        if found.process.poll() is None:
+            found.process.kill()
+        found.process.communicate()
+
+
+def read_all(connection: socket.socket) -> bytes:
+    found = b""
+    with suppress(ConnectionResetError):
+        while piece := connection.recv(65536):
+            found += piece
+    return found
+
+
+def long_texts(target: Server, scale: float) -> Iterator[Row]:
+    """F1: one text must not block the others, and abandoned work must stop."""
+    row = Row("short request while 'ran ' * 1500 is labeled (limit 1 s)")
+    abandoned = Row("CPU of an abandoned request after 1 s (limit 0.3 s)")
+    body = json.dumps({"text": "ran " * 1500}).encode()
+    for _ in range(max(1, round(2 * scale))):
+        connection = target.open(HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        time.sleep(1)
+        slowest = 0.0
+        for _ in range(5):
+            status, seconds = target.label()
+            slowest = max(slowest, seconds)
+            row.check(status == 200 and seconds < 1, f"status {status} after {seconds:.2f} s")
+        row.note = f"slowest {slowest:.2f} s"
+        connection.close()
+        time.sleep(1)
+        before = target.cpu()
+        time.sleep(2)
+        spent = target.cpu() - before
+        abandoned.check(spent < 0.3, f"{spent:.2f} CPU s in 2 s")
+        abandoned.note = f"{spent:.2f} CPU s"
+    yield row
+    yield abandoned
+
+
+MALFORMED = (
+    b"nonsense\r\n\r\n",
+    b"GET  /  HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET / HTTP/1.1\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost:80@evil.example\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nbad header\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 200_000 + b"\r\n\r\n",
+    b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
+    HEAD + b"Content-Length: -1\r\n\r\n",
+    HEAD + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+    HEAD + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    HEAD + b"Transfer-Encoding: gzip\r\n\r\n",
+    HEAD + b"Content-Length: 26\r\n\r\n" + b'{"text": "a", "text": "b"}',
+    HEAD + b"Content-Length: 3\r\n\r\n\xff\xff\xff",
+    b"DELETE /v1/label HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    b"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+)
+
+
+def malformed(target: Server, scale: float) -> Iterator[Row]:
+    """F9: every refusal is JSON."""
+    row = Row("malformed and ambiguous HTTP: refused, in JSON")
+    for data in MALFORMED * max(1, round(2 * scale)):
+        with target.open() as connection, suppress(BrokenPipeError):
+            connection.sendall(data)
+            connection.shutdown(socket.SHUT_WR)
+            head, _, body = read_all(connection).partition(b"\r\n\r\n")
+            good = head[:10] == b"HTTP/1.1 4" and b'"error"' in body
+            row.check(good, f"{data[:60]!r}: {head[:40]!r} {body[:60]!r}")
+    yield row
+    row = Row("random JSON bodies: 200 or 4xx, in JSON")
+    choose = random.Random(1)
+    values = ("a", "", 1, None, True, [], ["a"], [0], {}, "verb", ["noun"], "\0", 1e9)
+    names = ("text", "texts", "tokens", "items", "predicates", "id", "html", "svg", "explain", "txt")
+    for _ in range(round(200 * scale)):
+        message = {name: choose.choice(values) for name in choose.sample(names, choose.randint(0, 4))}
+        status, body = target.request("POST", "/v1/label", json.dumps(message).encode())
+        good = status in (200, 422) and isinstance(json.loads(body), dict)
+        row.check(good, f"{message}: {status} {body[:80]!r}")
+    yield row
+
+
+def slow_clients(target: Server, scale: float) -> Iterator[Row]:
+    """Slow heads, slow bodies, streams that trickle: cut in time, while others are served."""
+    size = max(8, round(50 * scale))
+    row = Row("slow heads and bodies: cut in time, others served")
+    began = time.monotonic()
+    slow = [target.open(b"GET / HTTP/1.1\r\nX: ") for _ in range(size)]
+    slow += [target.open(HEAD + b"Content-Length: 1000\r\n\r\n{") for _ in range(size)]
+    ended: set[int] = set()
+    while len(ended) < len(slow) and time.monotonic() - began < 4 * READ_SECONDS + 10:
+        status, seconds = target.label()
+        row.check(status == 200, f"a good client got {status} after {seconds:.1f} s")
+        for k, connection in enumerate(slow):
+            if k not in ended and not _trickle(connection, b"x"):
+                ended.add(k)
+        time.sleep(0.3)
+    row.count += len(slow)
+    if len(ended) < len(slow):
+        row.failures.append(f"{len(slow) - len(ended)} of {len(slow)} are still open")
+    row.note = f"all cut after {time.monotonic() - began:.0f} s (read timeout {READ_SECONDS:g} s)"
+    for connection in slow:
+        connection.close()
+    yield row
+    row = Row("eight trickling streams: cut, a ninth is served")
+    streams = [target.open(STREAM) for _ in range(8)]
+    end = time.monotonic() + 2 * READ_SECONDS + 2
+    while time.monotonic() < end:
+        for connection in streams:
+            with suppress(OSError):
+                connection.sendall(b"1\r\n \r\n")
+        time.sleep(0.5)
+    body = b'{"text": "Ann left."}\n'
+    with target.open(STREAM + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)) as connection:
+        row.check(connection.recv(12) == b"HTTP/1.1 200", "the ninth stream is refused")
+    for connection in streams:
+        row.check(b"too_slow" in read_all(connection), "a trickling stream was not told")
+        connection.close()
+    yield row
+
+
+def _trickle(connection: socket.socket, data: bytes) -> bool:
+    """Send one more byte; return whether the connection is still open."""
+    connection.setblocking(False)
+    try:
+        connection.sendall(data)
+        return connection.recv(65536) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+def large_bodies(target: Server, scale: float) -> Iterator[Row]:
+    """100 MB are refused in little memory, and the client sees why."""
+    row = Row("bodies of 100 MB: 413, under 10 MB of memory")
+    piece = b"a" * 1_000_000
+    target.request("POST", "/v1/label", piece * 2)  # warm up
+    for framing in (b"Content-Length: 100000000", b"Transfer-Encoding: chunked") * max(1, round(scale)):
+        before = target.status_line("VmRSS")
+        data = piece if framing.startswith(b"Content") else b"F4240\r\n" + piece + b"\r\n"
+        with target.open(HEAD + framing + b"\r\n\r\n") as connection:
+            with suppress(ConnectionResetError, BrokenPipeError):
+                for _ in range(100):
+                    connection.sendall(data)
+            answer = read_all(connection)
+        grown = target.status_line("VmRSS") - before
+        row.check(answer.startswith(b"HTTP/1.1 413"), f"{framing!r}: {answer[:40]!r}")
+        row.check(grown < 10, f"{framing!r}: {grown:.1f} MB more")
+        row.note = f"{grown:+.1f} MB"
+    yield row
+
+
+@dataclass
+class Load:
+    """What the clients of a load test saw."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    latencies: list[float] = field(default_factory=list)  # of 200
+    problems: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+
+    def rate(self) -> float:
+        return self.statuses["200"] / self.seconds if self.seconds else 0.0
+
+    def percentile(self, share: float) -> float:
+        ordered = sorted(self.latencies) or [0.0]
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+async def ask(port: int, load: Load, end: float, pause: float = 0.0) -> None:
+    """Requests over one connection until the time is over; `pause` spaces their beginnings."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    body = json.dumps({"text": TEXT}).encode()
+    request = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    try:
+        while (began := time.monotonic()) < end:
+            writer.write(request)
+            head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+            await reader.readexactly(int(head.partition("content-length:")[2].split()[0]))
+            status = head.split()[1]
+            load.statuses[status] += 1
+            if status == "200":
+                load.latencies.append(time.monotonic() - began)
+            elif "retry-after" not in head:
+                load.problems["no Retry-After"] += 1
+            if "connection: close" in head:
+                return
+            await asyncio.sleep(max(0.0, began + pause - time.monotonic()))
+    except (OSError, asyncio.IncompleteReadError) as error:
+        load.problems[type(error).__name__] += 1
+    finally:
+        writer.close()
+
+
+async def drive(port: int, load: Load, clients: int, seconds: float, pause: float = 0.0) -> None:
+    began = time.monotonic()
+    await asyncio.gather(*(ask(port, load, began + seconds, pause) for _ in range(clients)))
+    load.seconds += time.monotonic() - began
+
+
+def overload(target: Server, scale: float) -> Iterator[Row]:
+    """F3: at ten times its capacity the server keeps working and refuses the rest at once."""
+    row = Row("ten times overload: only 200, 429 and 503, no resets")
+    speed, wait = Row("overload: goodput (at least 90 % of capacity)"), Row("overload: p99 of accepted")
+    capacity, heavy = Load(), Load()
+    seconds = 5 * max(1.0, scale)
+    for _ in range(3):  # in turns, so that other work on the machine affects both
+        asyncio.run(drive(target.port, capacity, 8, seconds))
+        clients = 200
+        asyncio.run(drive(target.port, heavy, clients, seconds, pause=clients / (10 * capacity.rate())))
+    row.count = sum(heavy.statuses.values())
+    unexpected = set(heavy.statuses) - {"200", "429", "503"}
+    row.failures += [f"{heavy.statuses[status]} × {status}" for status in unexpected]
+    row.failures += [f"{count} × {problem}" for problem, count in heavy.problems.items()]
+    offered = row.count / heavy.seconds / max(1e-9, capacity.rate())
+    found = ", ".join(f"{count} × {status}" for status, count in sorted(heavy.statuses.items()))
+    row.note = f"{offered:.1f} times the capacity offered: {found}"
+    share = heavy.rate() / max(1e-9, capacity.rate())
+    speed.check(share >= 0.9, f"{share:.0%} of the capacity")
+    speed.note = f"{share:.0%} of {capacity.rate():.0f} requests per second"
+    slowest = heavy.percentile(0.99)
+    wait.check(slowest < 2 * WAIT_SECONDS, f"{slowest:.1f} s")
+    wait.note = f"{slowest:.2f} s (limit {2 * WAIT_SECONDS:g} s), p50 {heavy.percentile(0.5):.2f} s"
+    yield from (row, speed, wait)
+
+
+def sigterms(scale: float) -> Iterator[Row]:
+    """F2: SIGTERM under load, with clients that keep their connections."""
+    row = Row("SIGTERM under load: exit code 0, every request answered")
+    answered = 0
+    for _ in range(max(2, round(5 * scale))):
+        with server() as target:
+            load = Load()
+
+            async def scenario(target: Server = target, load: Load = load) -> None:
+                running = asyncio.create_task(drive(target.port, load, 24, 60.0))
+                await asyncio.sleep(random.uniform(0.3, 1.5))
+                target.process.send_signal(signal.SIGTERM)
+                await running
+
+            asyncio.run(scenario())
+            code = target.stop()
+            good = code == 0 and not load.problems and set(load.statuses) <= {"200", "429", "503"}
+            row.check(good, f"exit code {code}, {dict(load.problems)}, {dict(load.statuses)}")
+            answered += sum(load.statuses.values())
+    row.note = f"{answered} requests"
+    yield row
+
+
+def attacks(scale: float) -> Iterator[Row]:
+    """All of them, most against one server."""
+    with server("--read-timeout", READ_SECONDS, "--max-wait", WAIT_SECONDS) as target:
+        target.label(TEXT)
+        for attack in (long_texts, malformed, slow_clients, large_bodies, overload):
+            yield from attack(target, scale)
+        row = Row("the same server afterwards: answers, ends with exit code 0")
+        row.check(target.label()[0] == 200, "it does not answer")
+        row.note = f"peak {target.status_line('VmHWM'):.0f} MB"
+        row.check((code := target.stop()) == 0, f"exit code {code}")
+        yield row
+    yield from sigterms(scale)
