@@ -15,7 +15,7 @@ unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
 # Tests run in two processes; on a busy machine, run make test JOBS=1.
 JOBS := 2
 
-.PHONY: demo test test-all test-pythons check format bench scores docs site clean
+.PHONY: demo test test-all test-pythons check format bench torture scores docs site clean
 
 demo: $(BASE)/ready-$(KEY)
 	@PATH="$(CURDIR)/$(BASE)/bin:$$PATH" examples/demo.sh
@@ -43,6 +43,11 @@ format: $(DEV)/ready-$(KEY)
 # The benchmarks without arguments; benchmarks/labelling.py needs a model and sentences.
 bench: $(DEV)/ready-$(KEY)
 	for script in decoding span_loss training_step text; do $(DEV)/bin/python benchmarks/$$script.py || exit 1; done
+
+# Fuzzing, tampering, overload, signals and slow clients against real processes: minutes, times SCALE.
+SCALE := 1
+torture: $(DEV)/ready-$(KEY)
+	$(DEV)/bin/python benchmarks/torture.py --scale $(SCALE)
 
 # Recompute the figures in the shipped model's card; fails where they differ. Needs the sources of EWT.
 SOURCES := ../shared/data
