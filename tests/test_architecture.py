@@ -26,6 +26,9 @@ LATE = {
     ("spansrl.training.export", "onnx"),
     ("spansrl.training.export", "onnxscript"),
     ("spansrl.nn.embedders.transformer", "transformers"),
+    ("spansrl.jobs.sources", "spansrl"),
+    ("spansrl.jobs.writing", "spansrl"),
+    ("spansrl.jobs.writing", "fcntl"),
 }
 # Late imports of higher layers: a model directory without ONNX graphs runs on torch.
 UPWARD = {("spansrl.inference.loading", "nn"), ("spansrl.inference.loading", "training")}
@@ -41,6 +44,8 @@ EXTRA = {
     "uvicorn",
     "prometheus_client",
     "h11",
+    "pyarrow",
+    "ray",
 }
 
 

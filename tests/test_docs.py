@@ -170,7 +170,7 @@ def test_links_lead_to_files_that_exist(page):
 def test_the_index_of_the_documentation_has_every_page():
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     pages = {path.name for path in ROOT.glob("docs/*.md")} - {"README.md"}
-    assert set(re.findall(r"\]\((\w+\.md)\)", index)) == pages
+    assert set(re.findall(r"\]\(([\w-]+\.md)\)", index)) == pages
 
 
 def below(context):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # command -> one line of help; the module spansrl.cli.<command> holds a click command named `command`.
 COMMANDS = {
     "label": "Label text: who did what to whom, where and when.",
+    "corpus": "Label a corpus of many files, on all cores or on a Ray cluster.",
     "serve": "Run a web page and an HTTP API that label text.",
     "info": "Show the card of a model.",
     "frames": "Install PropBank frames, which describe senses and roles.",

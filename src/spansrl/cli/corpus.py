@@ -1,0 +1,229 @@
+"""`spansrl corpus`: label many files into a directory of shards, on all cores or on a Ray cluster."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from spansrl.checks import counted
+from spansrl.cli.label_predicates import Predicates, complete_predicates, parse_predicates
+
+if TYPE_CHECKING:
+    from spansrl.decoding import Decoder
+    from spansrl.jobs import Status
+    from spansrl.jobs.job import Engine
+    from spansrl.jobs.rows import Rows
+    from spansrl.jobs.writing import Format
+    from spansrl.progress import Progress
+
+EXAMPLES = """
+\b
+Examples:
+  spansrl corpus news/ --out labeled
+  spansrl corpus 'patents/*.jsonl.gz' --text abstract --id number --out labeled --to parquet
+  spansrl corpus comments.txt --lines --rows sentence --out labeled
+  spansrl corpus news/ --out labeled --resume
+  spansrl corpus /shared/news --out /shared/labeled --engine ray --address auto --workers 64
+\b
+Then, for instance with DuckDB:
+  duckdb -c "SELECT lemma, count(*) FROM 'labeled/rows/*.jsonl' GROUP BY lemma ORDER BY 2 DESC"
+"""
+
+_SECONDS_BETWEEN_LINES = 60
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="Directory of the output.")
+@click.option("--text", default="text", show_default=True, metavar="COLUMN", help="Column of the text.")
+@click.option("--id", metavar="COLUMN", help="Column of the document's id.  [default: path, or path:line]")
+@click.option("--lines", is_flag=True, help="In .txt files, every line is a document.")
+@click.option(
+    "--rows",
+    type=click.Choice(["argument", "sentence"]),
+    default="argument",
+    show_default=True,
+    help="One row per argument, flat, or one per sentence, nested.",
+)
+@click.option(
+    "--to",
+    type=click.Choice(["jsonl", "parquet"]),
+    default="jsonl",
+    show_default=True,
+    help="Format of the rows; parquet needs the extra corpus.",
+)
+@click.option(
+    "--predicates",
+    callback=parse_predicates,
+    shell_complete=complete_predicates,
+    metavar="LIST",
+    help="Types of predicates, such as verb,noun.  [default: all]",
+)
+@click.option("--model", help="Model directory.  [default: the shipped one]")
+@click.option(
+    "--decoder",
+    type=click.Choice(["greedy", "argmax", "exact"]),
+    help="Search for arguments.  [default: the model's]",
+)
+@click.option("--no-frames", is_flag=True, help="Do not use the installed PropBank frames.")
+@click.option("--workers", type=click.IntRange(min=1), help="Processes to label with.  [default: all cores]")
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
+    help="ray: a Ray cluster, which needs the extra cluster and shared storage.",
+)
+@click.option("--address", help="With --engine ray: the cluster, or auto.  [default: start Ray here]")
+@click.option("--resume", is_flag=True, help="Continue a job that was interrupted.")
+@click.option("--max-errors", type=click.IntRange(min=0), help="Stop after more bad documents than this.")
+@click.option(
+    "--max-chars",
+    type=click.IntRange(min=1),
+    default=1_000_000,
+    show_default=True,
+    help="Longer documents are errors.",
+)
+@click.option(
+    "--shard-chars",
+    type=click.IntRange(min=1),
+    default=250_000,
+    show_default=True,
+    help="Characters of text per shard, the unit of work and of resuming.",
+)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    inputs: tuple[str, ...],
+    out: Path,
+    text: str,
+    id: str | None,
+    lines: bool,
+    rows: Rows,
+    to: Format,
+    predicates: Predicates | None,
+    model: str | None,
+    decoder: Decoder | None,
+    no_frames: bool,
+    workers: int | None,
+    engine: str,
+    address: str | None,
+    resume: bool,
+    max_errors: int | None,
+    max_chars: int,
+    shard_chars: int,
+) -> None:
+    """Label a corpus: files, directories and globs of .txt, .jsonl, .csv and .parquet.
+
+    Text files may be compressed (.gz, .xz, .bz2). OUT/rows gets one file per shard, which DuckDB, pandas,
+    polars and Spark read directly; OUT/errors.jsonl lists the documents that could not be labeled, with the
+    reason; OUT/manifest.json has the settings, the model, a fingerprint of the input, and the counts.
+
+    Every document is labeled exactly once. After a crash, Ctrl-C or a full disk, run the same command with
+    --resume: it labels the missing shards, and the result is that of an undisturbed run.
+    """
+    from spansrl.jobs import Job, Labeling, Reading, run
+
+    job = Job(
+        inputs,
+        out,
+        Reading(text, id, lines, max_chars),
+        Labeling(_model(model), _types(predicates), not no_frames, decoder, rows),
+        to,
+        shard_chars,
+    )
+    try:
+        with _display() as (on_status, progress):
+            status = run(
+                job,
+                resume=resume,
+                workers=workers,
+                max_errors=max_errors,
+                engine=_engine(engine, address),
+                on_status=on_status,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
+        click.echo("spansrl: interrupted; run the same command with --resume to continue", err=True)
+        ctx.exit(130)
+    for line in summary(job.out, status):
+        click.echo(line, err=True)
+
+
+def _types(predicates: Predicates | None) -> tuple[str, ...] | None:
+    if predicates == "given" or any(isinstance(item, int) for item in predicates or ()):
+        raise click.UsageError("--predicates of a corpus are types, such as verb,noun")
+    return None if predicates is None else tuple(map(str, predicates))
+
+
+def _model(model: str | None) -> str | None:
+    """A model directory as an absolute path, for workers in other directories; names stay names."""
+    return str(Path(model).absolute()) if model is not None and Path(model).is_dir() else model
+
+
+def _engine(name: str, address: str | None) -> Engine:
+    if name == "ray":
+        from spansrl.integrations.ray import run_ray
+
+        return partial(run_ray, address=address)
+    if address is not None:
+        raise click.UsageError("--address needs --engine ray")
+    from spansrl.jobs.local import run_local
+
+    return run_local
+
+
+def summary(out: Path, status: Status) -> Iterator[str]:
+    """Yield the lines that are printed at the end."""
+    rows = f"{counted(status.rows, 'row')} in {out / 'rows'}"
+    errors = counted(status.errors, "error") + (f" in {out / 'errors.jsonl'}" if status.errors else "")
+    documents = f"{counted(status.documents, 'document')}, {counted(status.sentences, 'sentence')}"
+    yield f"{documents}, {rows}, {errors}"
+    for message, count in status.warnings.items():
+        yield f"warning, {counted(count, 'time')}: {message}"
+    if status.new_sentences:
+        time = f"{_clock(status.seconds)} with {counted(status.workers, 'worker')}"
+        yield f"{time}: {status.rate:,.0f} sentences/s, {status.per_core_hour:,} per core-hour of CPU time"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}"
+
+
+def _line(status: Status) -> str:
+    left = "" if status.seconds_left is None else f", {_clock(status.seconds_left)} left"
+    documents = f"{status.documents:,} of {counted(status.total.documents, 'document')}"
+    return f"{documents}, {status.rate:,.0f} sentences/s, {counted(status.errors, 'error')}{left}"
+
+
+@contextmanager
+def _display() -> Iterator[tuple[Callable[[Status], None], Progress]]:
+    """Show progress: a bar on a terminal, otherwise one line per minute."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        from spansrl.cli.progress import progress_bar
+
+        with progress_bar() as report:
+
+            def on_status(status: Status) -> None:
+                report(_line(status), status.documents, status.total.documents)
+
+            yield on_status, report
+        return
+    last = time.monotonic()
+
+    def print_status(status: Status) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            click.echo(_line(status), err=True)
+
+    yield print_status, lambda what, done, total: None

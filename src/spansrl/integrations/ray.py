@@ -1,0 +1,140 @@
+"""Ray Data: `Label` for your own pipelines, and the engine behind `spansrl corpus --engine ray`.
+
+    >>> ds = ray.data.read_parquet("news/")
+    >>> ds.map_batches(Label, batch_size=256, num_cpus=1, compute=ray.data.ActorPoolStrategy(size=8))
+
+It comes with the extra `cluster`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from spansrl.errors import DataError, MissingExtraError, SpansrlError
+from spansrl.jobs.plan import Shard
+from spansrl.jobs.rows import argument_rows
+from spansrl.jobs.work import Labeling, Task, Worker, label_texts, load_pipeline
+from spansrl.jobs.writing import Receipt
+
+try:
+    import pyarrow as pa
+    import ray
+    import ray.data
+except ImportError as error:
+    raise MissingExtraError("Ray", "cluster") from error
+
+from spansrl.jobs.parquet import SCHEMAS  # after pyarrow, whose absence is reported above
+
+MAX_BLOCKS = 10_000  # of shards: each block is one task of Ray's
+SPARE_CPUS = 2  # logical ones: with none left beside the actors, Ray Data can hang
+OBJECT_STORE_BYTES = 200 << 20  # shards and receipts are small
+
+ROW = pa.struct([column for column in SCHEMAS["argument"] if column.name != "id"])
+
+
+class Label:
+    """Labels the texts of a batch; for `Dataset.map_batches`.
+
+    A batch is a dictionary of arrays. The result has one more column, a list per document with the rows that
+    `spansrl corpus` writes, without the id; it is empty for a document without predicates.
+    """
+
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        text: str = "text",
+        column: str = "srl",
+        predicates: Sequence[str] | None = None,
+        frames: bool = True,
+    ) -> None:
+        self._text, self._column = text, column
+        self._labeling = Labeling(model, None if predicates is None else tuple(predicates), frames)
+        self._labels = load_pipeline(self._labeling)
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """Return the batch with the rows of each document."""
+        if self._text not in batch:
+            raise DataError(f"the batch has no column {self._text!r}; found {', '.join(batch)}")
+        documents = label_texts(self._labels, list(batch[self._text]), self._labeling)
+        rows = [argument_rows(document, "") if document.props else [] for document in documents]
+        return {**batch, self._column: pa.array(rows, pa.list_(ROW))}
+
+
+def run_ray(
+    task: Task, shards: Sequence[Shard], workers: int, *, address: str | None = None
+) -> Iterator[Receipt]:
+    """Label shards with actors on a Ray cluster, or on this machine without an address.
+
+    Actors read the input and write the rows themselves, so both must be on storage that all nodes share. Ray
+    restarts actors that die; a shard that is done is not repeated.
+    """
+    if not shards:
+        return
+    was_running = ray.is_initialized()
+    if not was_running:
+        _start(address, workers)
+    try:
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        items = [{"shard": json.dumps(asdict(shard))} for shard in shards]
+        dataset = ray.data.from_items(items, override_num_blocks=min(len(items), MAX_BLOCKS)).map_batches(
+            _ShardActor,
+            batch_size=1,
+            fn_constructor_args=(task, os.getcwd()),
+            num_cpus=1,
+            compute=ray.data.ActorPoolStrategy(size=min(workers, len(items))),
+        )
+        for row in dataset.iter_rows():
+            if row["failed"]:
+                raise SpansrlError(row["failed"])
+            yield Receipt(**json.loads(row["receipt"]))
+    finally:
+        if not was_running:
+            ray.shutdown()
+
+
+def _start(address: str | None, workers: int) -> None:
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if address is not None:
+        try:
+            ray.init(address=address, **quiet)
+        except (ConnectionError, ValueError) as error:
+            raise SpansrlError(f"--address {address}: no Ray cluster there ({error})") from error
+        return
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    ray.init(
+        address="local",
+        num_cpus=workers + SPARE_CPUS,
+        object_store_memory=OBJECT_STORE_BYTES,
+        include_dashboard=False,
+        **quiet,
+    )
+
+
+class _ShardActor:
+    """A Worker in an actor; what stops a job is returned, because Ray would wrap an exception."""
+
+    def __init__(self, task: Task, folder: str) -> None:
+        self._worker: Worker | None = None
+        try:
+            os.chdir(folder)  # paths of the input may be relative to it
+            self._worker = Worker(task)
+        except (SpansrlError, OSError) as error:
+            self._problem = str(error)
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, list[str]]:
+        if self._worker is None:
+            return {"receipt": [""], "failed": [self._problem]}
+        (shard,) = batch["shard"]
+        try:
+            receipt = self._worker.run(Shard(**json.loads(shard)))
+        except (SpansrlError, OSError) as error:
+            return {"receipt": [""], "failed": [str(error)]}
+        return {"receipt": [json.dumps(asdict(receipt))], "failed": [""]}

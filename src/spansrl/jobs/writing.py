@@ -1,0 +1,160 @@
+"""The directory of a job: rows and receipts of shards, errors, manifest; each file is written atomically.
+
+OUT/manifest.json               settings, model, fingerprint of the input, plan, counts
+OUT/rows/part-00000.jsonl       the rows of a shard, or .parquet
+OUT/errors.jsonl                the documents that could not be labeled, and why
+OUT/progress/part-00000.json    the receipt of a shard; removed when the job is complete
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+from spansrl.checks import Json
+from spansrl.errors import DataError
+from spansrl.formats.files import open_output
+from spansrl.jobs.rows import Rows
+
+Format = Literal["jsonl", "parquet"]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What is known of a finished shard."""
+
+    shard: int
+    documents: int = 0
+    sentences: int = 0
+    rows: int = 0
+    bytes: int = 0  # of the file of rows
+    cpu_seconds: float = 0.0
+    errors: list[dict[str, str]] = field(default_factory=list)  # id, where, reason
+    warnings: dict[str, int] = field(default_factory=dict)  # message -> how often
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """The paths of a job."""
+
+    out: Path
+    to: Format = "jsonl"
+
+    @property
+    def manifest(self) -> Path:
+        """The manifest."""
+        return self.out / "manifest.json"
+
+    @property
+    def errors(self) -> Path:
+        """The documents that could not be labeled."""
+        return self.out / "errors.jsonl"
+
+    @property
+    def rows(self) -> Path:
+        """The directory of the rows."""
+        return self.out / "rows"
+
+    @property
+    def progress(self) -> Path:
+        """The directory of receipts and attempts."""
+        return self.out / "progress"
+
+    def rows_of(self, shard: int) -> Path:
+        """The rows of a shard."""
+        return self.rows / f"part-{shard:05d}.{self.to}"
+
+    def receipt_of(self, shard: int) -> Path:
+        """The receipt of a shard."""
+        return self.progress / f"part-{shard:05d}.json"
+
+    def attempts_of(self, shard: int) -> Path:
+        """The attempts at a shard that have not succeeded."""
+        return self.progress / f"part-{shard:05d}.attempts"
+
+    def receipt(self, shard: int) -> Receipt | None:
+        """Return the receipt of a shard that is done: one whose rows are there too."""
+        try:
+            found = Receipt(**json.loads(self.receipt_of(shard).read_bytes()))
+            return found if self.rows_of(shard).stat().st_size == found.bytes else None
+        except FileNotFoundError:
+            return None
+
+    def remove_temporaries(self) -> None:
+        """Remove what killed processes left behind."""
+        for folder in (self.out, self.rows, self.progress):
+            for path in [*folder.glob(".*.tmp"), *folder.glob("*.attempts")]:
+                path.unlink(missing_ok=True)
+
+    def remove_progress(self) -> None:
+        """Remove the receipts of a complete job."""
+        for path in self.progress.glob("*"):
+            path.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            self.progress.rmdir()
+
+
+@contextlib.contextmanager
+def open_durable(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that replaces `path` when the block ends, after its content has reached the disk."""
+    with open_output(path) as stream:
+        yield stream
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def write_json(path: Path, value: Any, *, indent: int | None = None) -> None:
+    """Replace a JSON file atomically."""
+    with open_durable(path) as stream:
+        stream.write(json.dumps(value, indent=indent).encode() + b"\n")
+
+
+def write_json_lines(path: Path, rows: Iterable[Json]) -> None:
+    """Replace a file of JSON Lines atomically."""
+    with open_durable(path) as stream:
+        for row in rows:
+            stream.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+
+
+def write_shard(directory: Directory, rows: Sequence[Json], kind: Rows, receipt: Receipt) -> Receipt:
+    """Write the rows of a shard, then its receipt; return the receipt with the size of the rows."""
+    path = directory.rows_of(receipt.shard)
+    if directory.to == "parquet":
+        from spansrl.jobs import parquet  # an extra
+
+        with open_durable(path) as stream:
+            parquet.write_rows(stream, rows, kind)
+    else:
+        write_json_lines(path, rows)
+    values = asdict(receipt) | {"bytes": path.stat().st_size}
+    write_json(directory.receipt_of(receipt.shard), values)
+    return Receipt(**values)
+
+
+@contextlib.contextmanager
+def locked(directory: Directory) -> Iterator[None]:
+    """Keep other jobs out of the directory while the block runs; the lock ends with the process."""
+    directory.out.mkdir(parents=True, exist_ok=True)
+    with (directory.out / ".lock").open("w") as lock:
+        if not _lock(lock.fileno()):
+            raise DataError(
+                f"{directory.out}: another job is writing here; wait for it or choose another directory"
+            )
+        yield
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # not on Windows
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,141 @@
+"""`spansrl corpus` with the model in the package, on very short texts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from spansrl.inference.loading import shipped_model
+
+pytestmark = pytest.mark.skipif(not shipped_model().is_dir(), reason="no model in the package")
+
+TEXTS = ("Ann sold the letters.", "Nobody asked Bob why. He kept them.", "Yes.")
+
+
+def rows_of(out):
+    return [
+        json.loads(line)
+        for path in sorted(Path(out).glob("rows/*.jsonl"))
+        for line in path.read_text().splitlines()
+    ]
+
+
+@pytest.fixture
+def news(tmp_path):
+    folder = tmp_path / "news"
+    folder.mkdir()
+    for k, text in enumerate(TEXTS):
+        (folder / f"{k}.txt").write_text(text)
+    (folder / "bad.txt").write_bytes(b"caf\xe9")
+    return folder
+
+
+def test_a_folder_becomes_rows_errors_and_a_manifest(spansrl, news):
+    code, out, err = spansrl("corpus", "news", "--out", "out", "--workers", 1, "--no-frames")
+    assert (code, out) == (0, "")
+    assert "4 documents, 4 sentences" in err
+    assert "1 error in out/errors.jsonl" in err
+    assert "per core-hour" in err
+    rows = rows_of("out")
+    assert {row["id"] for row in rows} == {"news/0.txt", "news/1.txt", "news/2.txt"}
+    assert [(row["sense"], row["role"], row["text"]) for row in rows][:2] == [
+        ("sell.01", "ARG0", "Ann"),
+        ("sell.01", "ARG1", "the letters"),
+    ]
+    (error,) = map(json.loads, Path("out/errors.jsonl").read_text().splitlines())
+    assert error == {
+        "id": "news/bad.txt",
+        "where": "news/bad.txt",
+        "reason": "not UTF-8: byte 0xe9 at byte 4",
+    }
+    assert json.loads(Path("out/manifest.json").read_text())["status"] == "complete"
+    before = Path("out/rows/part-00000.jsonl").stat().st_mtime_ns
+    assert spansrl("corpus", "news", "--out", "out", "--no-frames")[0] == 1
+    assert spansrl("corpus", "news", "--out", "out", "--no-frames", "--resume")[0] == 0
+    assert Path("out/rows/part-00000.jsonl").stat().st_mtime_ns == before
+
+
+def test_only_the_requested_predicates_are_labeled(spansrl, tmp_path):
+    (tmp_path / "a.txt").write_text("The sale of the letters surprised Ann.")
+    code, _, err = spansrl(
+        "corpus", "a.txt", "-o", "out", "--workers", 1, "--predicates", "nouns", "--no-frames"
+    )
+    assert code == 0, err
+    assert {row["type"] for row in rows_of("out")} == {"noun"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("missing.txt",), 1, "missing.txt: no such file or directory"),
+        (("news", "--address", "auto"), 2, "--address needs --engine ray"),
+        (("news", "--predicates", "1,2"), 2, "types"),
+        (("news", "--model", "nowhere"), 1, "nowhere"),
+        (("news", "--max-errors", "0"), 1, "1 bad document, more than --max-errors 0"),
+        ((), 2, "INPUT"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_done_is_one_clear_line(spansrl, news, arguments, code, message):
+    found = spansrl("corpus", *arguments, "--out", "out")
+    assert found[0] == code
+    assert message in found[2]
+    assert "Traceback" not in found[2]
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_with_130_and_resuming_gives_the_same_bytes(tmp_path):
+    lines = "".join(f"Ann sold {k} letters to Bob.\n" for k in range(200))
+    (tmp_path / "in.txt").write_text(lines)
+    base = [
+        sys.executable,
+        "-m",
+        "spansrl",
+        "corpus",
+        "in.txt",
+        "--lines",
+        "--shard-chars",
+        "300",
+        "--workers",
+        "2",
+    ]
+
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2] / "src")}
+
+    def start(*arguments):
+        return subprocess.Popen(
+            [*base, *arguments],
+            cwd=tmp_path,
+            env=environment,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    job = start("--out", "cut")
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("cut/progress/*.json")):
+        assert time.monotonic() < deadline
+        assert job.poll() is None, job.stderr.read()
+        time.sleep(0.01)
+    os.killpg(job.pid, signal.SIGINT)
+    _, err = job.communicate(timeout=60)
+    assert job.returncode == 130
+    assert err == "spansrl: interrupted; run the same command with --resume to continue\n"
+    for out, *more in (("cut", "--resume"), ("whole",)):
+        job = start("--out", out, *more)
+        _, err = job.communicate(timeout=120)
+        assert job.returncode == 0, err
+    files = [
+        {path.name: path.read_bytes() for path in (tmp_path / out / "rows").iterdir()}
+        for out in ("cut", "whole")
+    ]
+    assert files[0] == files[1]
+    assert len(files[0]) > 3

@@ -1,0 +1,365 @@
+"""Whole jobs with real processes: killed workers and drivers, Ctrl-C, a full disk, changed input."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from job_fakes import content, errors_of, in_process, load_dying, load_fake, rows_of
+
+from spansrl.errors import ConfigError, DataError, SpansrlError
+from spansrl.jobs import Job, Labeling, Reading, run
+from spansrl.jobs.local import run_local
+from spansrl.jobs.writing import Directory, locked
+
+DRIVER = Path(__file__).with_name("job_fakes.py")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def write_corpus(path, texts):
+    path.write_text("".join(json.dumps({"id": f"d{k}", "text": text}) + "\n" for k, text in enumerate(texts)))
+    return path
+
+
+def texts(number, *extra):
+    return [f"Ann{k} sold letter {k}. Bob{k} left" for k in range(number)] + list(extra)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """A corpus with bad documents, and the job that an undisturbed run with one worker makes of it."""
+    folder = tmp_path_factory.mktemp("corpus")
+    path = write_corpus(folder / "in.jsonl", texts(40, "NONE", "RAISE", *["SLOW it"] * 12))
+    with path.open("a") as file:
+        file.write('{broken\n{"id": "d3", "text": "again"}\n')
+    job = Job((str(path),), folder / "whole", reading=Reading(id="id"), shard_chars=200)
+    run(job, workers=1, load=load_fake)
+    return job
+
+
+def children_of(pid):
+    """The worker processes of a driver."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+            command = path.with_name("cmdline").read_bytes()
+        except OSError:
+            continue
+        if int(fields[1]) == pid and b"spawn_main" in command and fields[0] != "Z":
+            found.append(int(path.parent.name))
+    return found
+
+
+def drive(job, out, mode="new", workers=2):
+    arguments = [*job.inputs, str(out), mode, str(workers)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(DRIVER.parent)])}
+    return subprocess.Popen(
+        [sys.executable, str(DRIVER), *arguments], env=environment, start_new_session=True
+    )
+
+
+def wait_for(condition, process=None):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "timed out"
+        assert process is None or process.poll() is None, "the driver ended too early"
+        time.sleep(0.01)
+
+
+def receipts(out):
+    return list(Path(out).glob("progress/*.json"))
+
+
+def assert_same(job, out):
+    assert content(out) == content(job.out)
+    manifests = [json.loads((folder / "manifest.json").read_text()) for folder in (out, job.out)]
+    assert manifests[0]["counts"] == manifests[1]["counts"]
+    assert {manifest["status"] for manifest in manifests} == {"complete"}
+    assert not (out / "progress").exists()
+    assert not list(out.rglob("*.tmp"))
+
+
+def test_every_id_is_in_the_rows_or_the_errors_exactly_once(corpus):
+    lines = Path(corpus.inputs[0]).read_text().splitlines()
+    ids = [json.loads(line)["id"] for line in lines if not line.startswith("{b")]
+    errors = errors_of(corpus.out)
+    labeled = {row["id"] for row in rows_of(corpus.out)}
+    assert [error["reason"].split(":")[0] for error in errors] == [
+        "labeling failed",
+        "not JSON",
+        "the id is already used at " + corpus.inputs[0],
+    ]
+    assert labeled | {"d41"} == set(ids)
+    assert "d41" not in labeled
+    positions = [(row["id"], row["sentence"], row["pred"], row["role"]) for row in rows_of(corpus.out)]
+    assert len(positions) == len(set(positions))
+
+
+def test_the_number_of_workers_does_not_change_a_byte(corpus, tmp_path):
+    run(replace(corpus, out=tmp_path / "out"), workers=3, load=load_fake)
+    assert_same(corpus, tmp_path / "out")
+
+
+def test_a_killed_worker_is_replaced(corpus, tmp_path):
+    out = tmp_path / "out"
+    killed = []
+
+    def engine(task, shards, workers):
+        for receipt in run_local(task, shards, workers):
+            if len(killed) < 3:
+                killed.append(children_of(os.getpid())[-1])
+                os.kill(killed[-1], signal.SIGKILL)
+            yield receipt
+
+    run(replace(corpus, out=out), workers=2, load=load_fake, engine=engine)
+    assert len(set(killed)) == 3
+    assert_same(corpus, out)
+
+
+@pytest.mark.parametrize("moment", ["start", "first shard", "later"])
+def test_a_killed_driver_is_resumed(corpus, tmp_path, moment):
+    out = tmp_path / "out"
+    driver = drive(corpus, out)
+    reached = {
+        "start": lambda: (out / "manifest.json").exists(),
+        "first shard": lambda: len(receipts(out)) >= 1,
+        "later": lambda: len(receipts(out)) >= 5,
+    }
+    wait_for(reached[moment], driver)
+    workers = children_of(driver.pid)
+    driver.kill()
+    driver.wait()
+    assert not (out / "errors.jsonl").exists()
+    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))  # they end with the driver
+    before = {path.name: path.stat().st_mtime_ns for path in receipts(out)}
+    again = drive(corpus, out, "resume", workers=1)
+    assert again.wait(60) == 0
+    assert moment == "start" or before
+    assert_same(corpus, out)
+
+
+def test_ctrl_c_ends_the_workers_and_the_job_can_be_resumed(corpus, tmp_path):
+    out = tmp_path / "out"
+    driver = drive(corpus, out)
+    wait_for(lambda: len(receipts(out)) >= 2, driver)
+    workers = children_of(driver.pid)
+    os.killpg(driver.pid, signal.SIGINT)  # as a terminal does: to the workers too
+    assert driver.wait(20) != 0
+    assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
+    run(replace(corpus, out=out), resume=True, workers=2, load=load_fake)
+    assert_same(corpus, out)
+
+
+def test_resuming_labels_only_what_is_missing(corpus, tmp_path):
+    out = tmp_path / "out"
+    seen = []
+
+    def stopping(task, shards, workers):
+        for receipt in run_local(task, shards, workers):
+            yield receipt
+            raise KeyboardInterrupt
+
+    def noting(task, shards, workers):
+        seen.extend(shard.number for shard in shards)
+        return run_local(task, shards, workers)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(replace(corpus, out=out), workers=1, load=load_fake, engine=stopping)
+    done = {int(path.stem.split("-")[1]) for path in receipts(out)}
+    run(replace(corpus, out=out), workers=1, load=load_fake, engine=noting, resume=True)
+    assert done
+    assert not done & set(seen)
+    assert_same(corpus, out)
+
+
+def test_a_document_that_kills_its_worker_becomes_an_error(tmp_path):
+    path = write_corpus(tmp_path / "in.jsonl", ["Ann sold it", "KILL", "Bob left"])
+    job = Job((str(path),), tmp_path / "out", reading=Reading(id="id"))
+    status = run(job, workers=1, load=load_fake)
+    assert status.errors == 1
+    assert [error["id"] for error in errors_of(job.out)] == ["d1"]
+    assert {row["id"] for row in rows_of(job.out)} == {"d0", "d2"}
+
+
+def test_workers_that_die_at_the_start_are_one_clear_error(tmp_path):
+    path = write_corpus(tmp_path / "in.jsonl", texts(2))
+    with pytest.raises(SpansrlError, match="workers die while they load the model"):
+        run(Job((str(path),), tmp_path / "out"), workers=2, load=load_dying)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of one megabyte."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("mounting a small file system needs root")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk_is_one_line_and_the_job_can_be_resumed(corpus, tmp_path, small_disk):
+    out = small_disk / "out"
+    filler = small_disk / "filler"
+    filler.write_bytes(b"x" * 1_000_000)
+    with pytest.raises(SpansrlError, match="No space left on device") as stopped:
+        run(replace(corpus, out=out), workers=2, load=load_fake)
+    assert "\n" not in str(stopped.value)
+    assert "--resume" in str(stopped.value)
+    filler.unlink()
+    run(replace(corpus, out=out), workers=2, load=load_fake, resume=True)
+    assert_same(corpus, out)
+
+
+def test_a_complete_job_is_not_run_again(corpus):
+    def never(task, shards, workers):
+        raise AssertionError
+
+    before = content(corpus.out)
+    status = run(corpus, resume=True, engine=never)
+    assert content(corpus.out) == before
+    assert status.documents == status.total.documents
+
+
+def test_a_directory_with_a_job_is_not_overwritten(corpus):
+    with pytest.raises(ConfigError, match="--resume"):
+        run(corpus)
+
+
+def test_a_directory_with_other_files_is_refused(corpus, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").touch()
+    with pytest.raises(ConfigError, match=r"thesis\.tex"):
+        run(replace(corpus, out=tmp_path / "mine"))
+
+
+def test_two_jobs_do_not_share_a_directory(corpus):
+    with locked(Directory(corpus.out)), pytest.raises(DataError, match="another job"):
+        run(corpus, resume=True)
+
+
+@pytest.fixture
+def begun(corpus, tmp_path):
+    """A job that was stopped after its first shard."""
+    path = shutil.copy(corpus.inputs[0], tmp_path)
+    job = replace(corpus, inputs=(str(path),), out=tmp_path / "begun")
+
+    def one(task, shards, workers):
+        yield next(receipts := run_local(task, shards, workers))
+        receipts.close()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(job, workers=1, load=load_fake, engine=one)
+    return job
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"labeling": Labeling(rows="sentence")},
+        {"labeling": Labeling(predicates=("verb",))},
+        {"reading": Reading(id="id", max_chars=7)},
+        {"shard_chars": 7},
+        {"to": "parquet"},
+    ],
+    ids=str,
+)
+def test_a_job_is_not_resumed_with_other_settings(begun, change):
+    with pytest.raises(ConfigError, match="changed since the job began"):
+        run(replace(begun, **change), resume=True, load=load_fake)
+
+
+def test_a_job_is_not_resumed_with_other_input(begun, tmp_path):
+    other = write_corpus(tmp_path / "other.jsonl", texts(2))
+    with pytest.raises(DataError, match=r"other\.jsonl is new"):
+        run(replace(begun, inputs=(*begun.inputs, str(other))), resume=True, load=load_fake)
+    with Path(begun.inputs[0]).open("a") as file:
+        file.write("\n")
+    with pytest.raises(DataError, match=r"in\.jsonl: changed"):
+        run(begun, resume=True, load=load_fake)
+
+
+def test_a_job_is_not_resumed_with_another_model(begun):
+    manifest = begun.out / "manifest.json"
+    values = json.loads(manifest.read_text())
+    values["fingerprints"]["model"] = "0" * 64
+    manifest.write_text(json.dumps(values))
+    with pytest.raises(ConfigError, match="the model changed"):
+        run(begun, resume=True, load=load_fake)
+
+
+def test_too_many_errors_stop_the_job(tmp_path):
+    path = write_corpus(tmp_path / "in.jsonl", ["RAISE"] * 20)
+    job = Job((str(path),), tmp_path / "out", reading=Reading(id="id"), shard_chars=10)
+    with pytest.raises(SpansrlError, match="more than --max-errors 3") as stopped:
+        run(job, max_errors=3, load=load_fake, engine=in_process)
+    assert "cannot label this" in str(stopped.value)
+    assert len(errors_of(job.out)) == 4
+    assert run(job, resume=True, max_errors=20, load=load_fake, engine=in_process).errors == 20
+
+
+def test_too_many_unreadable_documents_stop_the_job_before_it_labels(tmp_path):
+    path = write_corpus(tmp_path / "in.jsonl", texts(5))
+
+    def never(task, shards, workers):
+        raise AssertionError
+
+    job = Job((str(path),), tmp_path / "out", reading=Reading(text="body"))
+    with pytest.raises(SpansrlError, match="no column 'body'"):
+        run(job, max_errors=0, engine=never)
+
+
+def test_parquet_has_the_same_rows_as_json_lines(corpus, tmp_path):
+    pytest.importorskip("pyarrow", reason="needs the extra corpus")
+    import pyarrow.parquet as pq
+
+    for rows in ("argument", "sentence"):
+        found = {}
+        for to in ("jsonl", "parquet"):
+            out = tmp_path / f"{rows}-{to}"
+            run(
+                replace(corpus, out=out, to=to, labeling=Labeling(rows=rows)),
+                load=load_fake,
+                engine=in_process,
+            )
+            found[to] = (
+                rows_of(out)
+                if to == "jsonl"
+                else [row for path in sorted(out.glob("rows/*")) for row in pq.read_table(path).to_pylist()]
+            )
+        assert found["jsonl"] == found["parquet"]
+        schemas = {str(pq.read_schema(path)) for path in out.glob("rows/*")}
+        assert len(schemas) == 1
+
+
+def test_the_manifest_says_what_was_done(corpus):
+    manifest = json.loads((corpus.out / "manifest.json").read_text())
+    assert manifest["counts"]["documents"] == 56
+    assert manifest["counts"]["errors"] == 3
+    assert manifest["counts"]["rows"] == len(rows_of(corpus.out))
+    assert set(manifest["fingerprints"]) == {"input", "model", "frames"}
+    assert manifest["version"]
+
+
+def test_the_status_estimates_the_time_left(corpus, tmp_path):
+    left = []
+    run(
+        replace(corpus, out=tmp_path / "out"),
+        load=load_fake,
+        engine=in_process,
+        on_status=lambda status: left.append((status.documents, status.seconds_left)),
+    )
+    assert left[0] == (0, None)
+    assert left[-1] == (56, 0.0)
+    assert all(seconds > 0 for _, seconds in left[1:-1])
