@@ -437,9 +437,28 @@ def test_frames_give_meanings_and_senses_and_may_rule_out_roles(tokens):
 
 def test_ruling_out_leaves_other_roles_and_propositions_without_sense_alone():
     found = ruled_out(ROLES, ["a.01", None], FakeFrames())
-    assert found.shape == (2, len(ROLES))
-    assert found[0, ROLES.index("ARG2")]
-    assert found.sum() == 1
+    assert found.tolist() == [[role == "ARG2" for role in ROLES], [False] * len(ROLES)]
+
+
+@any_text
+@given(TOKENS, st.floats(0, 1))
+def test_min_prob_drops_the_arguments_that_are_less_probable_and_no_others(tokens, min_prob):
+    sentences, everywhere = [Sentence(tokens)], {"predicates": range(len(tokens))}
+    (everything,) = SRL.label(sentences, **everywhere)
+    (found,) = SRL.label(sentences, min_prob=min_prob, **everywhere)
+    (own,) = pipeline(min_prob=min_prob).label(sentences, **everywhere)
+    (calibrated,) = pipeline(calibration=Calibration(min_prob=min_prob)).label(sentences, **everywhere)
+    assert found == own == calibrated
+    assert [prop.args for prop in found.props] == [
+        tuple(arg for arg in prop.args if arg.prob >= min_prob) for prop in everything.props
+    ]
+    assert list(pipeline(min_prob=min_prob).label(sentences, min_prob=0, **everywhere)) == [everything]
+
+
+@pytest.mark.parametrize("min_prob", [-0.1, 1.1, "0.5", True, float("nan")])
+def test_what_is_not_a_probability_is_refused(min_prob):
+    with pytest.raises(ConfigError, match="min_prob is .*; expected a probability from 0 to 1"):
+        SRL.label([], min_prob=min_prob)
 
 
 @any_text

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from spansrl.cli.label_predicates import Predicates
 from spansrl.cli.torch_extra import require_torch, use_device
 from spansrl.decoding import Decoder
 from spansrl.errors import ConfigError, ModelError
 from spansrl.inference.directory import ModelDirectory
 from spansrl.inference.loading import load
 from spansrl.inference.pipeline import Pipeline
+from spansrl.inference.predicates import Predicates
 from spansrl.language.frames import HOW_TO_REGISTER, registered
 from spansrl.structures import Sentence
 
@@ -25,6 +25,7 @@ def load_pipeline(
     *,
     threads: int | None,
     decoder: Decoder | None,
+    min_prob: float | None = None,
     frames: bool,
     rule_out_roles: bool | None,
     device: str,
@@ -43,6 +44,7 @@ def load_pipeline(
         directory,
         threads=threads,
         decoder=decoder,
+        min_prob=min_prob,
         frames=frames,
         rule_out_roles=rule_out_roles,
         device=device,

@@ -84,9 +84,12 @@ def columns_with_candidates(scores: SearchScores) -> Columns:
 
 def _running_max(values: Floats, free: Bools) -> Floats:
     """The maximum along axis 0 up to each index; −inf where not free, and restarted after that."""
+    free = np.broadcast_to(free, values.shape)
     out = np.where(free, values, -np.inf).astype(np.float64, copy=False)
     for t in range(1, len(out)):
-        np.maximum(out[t], out[t - 1], out=out[t], where=free[t])
+        np.maximum(out[t], out[t - 1], out=out[t])
+        if not free[t].all():
+            out[t][~free[t]] = -np.inf
     return out
 
 

@@ -153,14 +153,30 @@ def arguments(
 def log_partition(start: Floats, end: Floats, lengths: Ints) -> Floats:
     """log Z (N, R) of the softmax over all spans of a sentence, including those that cover the predicate.
 
-    Exact, stable and in linear time: logsumexp over j of end(j) + logsumexp over i <= j of start(i), in
-    double precision.
+    Exact and in linear time: Z is the sum over j of exp end(j) times the sum over i <= j of exp start(i), in
+    double precision. Where the factored sum is too small for it, logarithms are summed instead.
     """
-    inside = np.arange(start.shape[1])[:, None] < lengths[:, None, None]  # (N, T, 1)
-    begun = np.logaddexp.accumulate(np.where(inside, start, -np.inf), axis=1, dtype=np.float64)  # (N, T, R)
-    by_end = begun + np.where(inside, end, -np.inf)  # (N, T, R)
-    peak = by_end.max(axis=1, initial=-np.inf)  # (N, R)
-    peak[peak == -np.inf] = 0.0  # a role that is −inf throughout: log Z is −inf, not nan
+    outside = np.arange(start.shape[1]) >= lengths[:, None]  # (N, T)
+    starts, ends = start.astype(np.float64), end.astype(np.float64)  # (N, T, R) each
+    starts[outside] = ends[outside] = -np.inf
+    peaks = [part.max(axis=1, keepdims=True, initial=-np.inf) for part in (starts, ends)]  # (N, 1, R) each
+    for peak in peaks:
+        peak[peak == -np.inf] = 0.0  # a role that is −inf throughout: log Z is −inf, not nan
+    begun = np.exp(starts - peaks[0]).cumsum(axis=1)  # (N, T, R)
+    total = (begun * np.exp(ends - peaks[1])).sum(axis=1)  # (N, R)
     with np.errstate(divide="ignore"):
-        log_z: Floats = np.log(np.exp(by_end - peak[:, None]).sum(axis=1)) + peak
+        log_z: Floats = np.log(total) + peaks[0][:, 0] + peaks[1][:, 0]
+    if len(small := np.argwhere(total < _SMALLEST_SUM)):
+        n, r = small.T
+        log_z[n, r] = _log_partition_of_columns(starts[n, :, r], ends[n, :, r])
+    return log_z
+
+
+_SMALLEST_SUM = 1e-200  # below it, terms may have been lost to underflow
+
+
+def _log_partition_of_columns(start: Floats, end: Floats) -> Floats:
+    """log Z (M,) of start and end scores (M, T), by logsumexp throughout."""
+    by_end = np.logaddexp.accumulate(start, axis=1) + end  # (M, T)
+    log_z: Floats = np.logaddexp.reduce(by_end, axis=1)
     return log_z

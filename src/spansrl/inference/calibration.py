@@ -68,9 +68,8 @@ class Calibration:
     predicates: Curve = field(default_factory=Curve)
     senses: Curve = field(default_factory=Curve)
     threshold: float = 0.5  # of the model's own probability that a token is a predicate
-    handicap: float = (
-        0.0  # taken off the score of Null: above 0, arguments are found that were not quite likely
-    )
+    handicap: float = 0.0  # subtracted from Null's score: above 0, less likely arguments are found too
+    min_prob: float = 0.0  # arguments that are less probable are not shown, unless asked for
 
     def to_dict(self) -> dict[str, Any]:
         """The calibration as JSON."""
@@ -80,16 +79,19 @@ class Calibration:
     def from_dict(cls, data: Any) -> Calibration:
         """The calibration that `to_dict` wrote down; raises ModelError for anything else."""
         names = {item.name for item in fields(cls)}
-        if not isinstance(data, dict) or set(data) != names:
+        if not isinstance(data, dict) or set(data) | {"min_prob"} != names:
             raise _refused(f"expected an object with {', '.join(sorted(names))}")
-        if not 0 <= _number(data["threshold"], "threshold") <= 1:
-            raise _refused("'threshold' must be a probability")
+        data = {"min_prob": 0.0, **data}  # which older models do not have
+        for name in ("threshold", "min_prob"):
+            if not 0 <= _number(data[name], name) <= 1:
+                raise _refused(f"'{name}' must be a probability")
         return cls(
             arguments=_curve(data["arguments"], "arguments"),
             predicates=_curve(data["predicates"], "predicates"),
             senses=_curve(data["senses"], "senses"),
             threshold=_number(data["threshold"], "threshold"),
             handicap=_number(data["handicap"], "handicap"),
+            min_prob=_number(data["min_prob"], "min_prob"),
         )
 
 

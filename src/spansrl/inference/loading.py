@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from operator import index
 from pathlib import Path
@@ -16,17 +17,52 @@ from spansrl.inference.config import OutputConfig
 from spansrl.inference.directory import ModelDirectory, read_json
 from spansrl.inference.lexicon import LEXICON, read_lexicon
 from spansrl.inference.model import Model
-from spansrl.inference.pipeline import ENCODER_BATCH, SCORING_BATCH, Pipeline
+from spansrl.inference.pipeline import ENCODER_BATCH, SCORING_BATCH, Pipeline, check_min_prob
 from spansrl.inference.runtime import OnnxModel
 from spansrl.language.frames import HOW_TO_REGISTER, FrameIndex, load_frames
 from spansrl.language.tokenizer import MAX_TOKENS
 
 CALIBRATION = "calibration.json"
+SMALL = "small"
+ENTRY_POINTS = "spansrl.models"  # name -> a function that returns a model directory, or a package
+INSTALL = {"large": "pip install ./models/large"}
 
 
 def shipped_model() -> Path:
     """Where the package keeps its model."""
     return Path(str(files("spansrl"))) / "assets" / "model"
+
+
+def installed_models() -> dict[str, Path]:
+    """The directories of the models that are installed, by name; `small` is the one in the package."""
+    found = {SMALL: shipped_model()}
+    for entry in entry_points(group=ENTRY_POINTS):
+        found.setdefault(entry.name, _directory_of(entry))
+    return found
+
+
+def _directory_of(entry: EntryPoint) -> Path:
+    """An entry point is a function that returns a model directory, or the directory as a package."""
+    try:
+        target = entry.load()
+        return Path(target() if callable(target) else next(iter(target.__path__)))
+    except Exception as error:  # whatever the installed package raises
+        raise ModelError(f"the installed model '{entry.name}' cannot be found: {error!r}") from error
+
+
+def find_model(model: str | Path | ModelDirectory | None = None) -> Path | ModelDirectory:
+    """The directory of a model given by name or by path."""
+    if model is None or model == SMALL:
+        return shipped_model()
+    if not isinstance(model, str):
+        return model
+    is_name = all(character.isalnum() or character in "-_" for character in model)
+    if is_name and model in (installed := installed_models()):
+        return installed[model]
+    if is_name and not Path(model).exists():
+        advice = f"Install it with: {INSTALL[model]}" if model in INSTALL else "It is not a directory either."
+        raise ModelError(f"no model '{model}' is installed (found: {', '.join(installed)}). {advice}")
+    return Path(model)
 
 
 def load(
@@ -36,25 +72,30 @@ def load(
     frames: FrameIndex | bool = True,
     rule_out_roles: bool | None = None,
     decoder: Decoder | None = None,
+    min_prob: float | None = None,
     device: str = "cpu",
 ) -> Pipeline:
     """Load a model, by default the one in the package, which needs neither network nor torch.
 
-    `model` is a model directory; one without ONNX graphs runs on torch (and on `device`). `frames` is whether
+    `model` is the name of an installed model ("small" is the one in the package) or a model directory; one
+    without ONNX graphs runs on torch (and on `device`). `frames` is whether
     to use the PropBank frames that `spansrl frames` installed, or a FrameIndex; `rule_out_roles` removes core
     roles that the frames do not have for a sense, by default wherever there are frames (EXPERIMENTS.md has the
-    gain). `decoder` is greedy, argmax or exact, by default the model's own.
+    gain). `decoder` is greedy, argmax, exact or constrained, by default the model's own. `min_prob` drops
+    arguments that are less probable, by default the model's own choice; 0 keeps all.
     """
     check_threads(threads)
     if decoder is not None and decoder not in DECODERS:
         raise ConfigError(f"unknown decoder {decoder!r}. Choose from: {', '.join(DECODERS)}")
+    if min_prob is not None:
+        check_min_prob(min_prob)
     if not isinstance(frames, (bool, FrameIndex)):
         raise ConfigError(f"frames is {frames!r}; expected True, False or a FrameIndex")
     known = load_frames() if frames is True else frames or None
     if rule_out_roles and known is None:
         advice = "leave out frames=False" if frames is False else HOW_TO_REGISTER
         raise ConfigError(f"rule_out_roles needs PropBank frames; {advice}")
-    directory = ModelDirectory.read(shipped_model() if model is None else _path(model))
+    directory = ModelDirectory.read(find_model(model))
     pipeline = Pipeline.plain(*_load_model(directory, threads, device))
     pipeline = replace(
         pipeline,
@@ -62,6 +103,7 @@ def load(
         frames=known,
         rule_out_roles=known is not None if rule_out_roles is None else rule_out_roles,
         decoder=decoder or pipeline.decoder,
+        min_prob=min_prob,
         # Batches are small: labeling several at once is faster than sharing the work of one.
         threads=(threads or _cores()) if directory.is_exported else 1,
     )
@@ -78,10 +120,6 @@ def _for_text(pipeline: Pipeline, directory: ModelDirectory) -> Pipeline:
         encoder_batch=ENCODER_BATCH,
         scoring_batch=SCORING_BATCH,
     )
-
-
-def _path(model: str | Path | ModelDirectory) -> Path | ModelDirectory:
-    return Path(model) if isinstance(model, str) else model
 
 
 def check_threads(threads: object, name: str = "threads") -> None:

@@ -63,6 +63,7 @@ class _Window:
     """Sentences that are labeled together: in pieces, of which those with something to label are batched."""
 
     wanted: Wanted
+    min_prob: float
     sentences: list[Sentence]
     pieces: list[list[Sentence]]
     chosen: list[tuple[int, int]] = field(default_factory=list)  # row -> sentence, piece
@@ -101,6 +102,7 @@ class Pipeline:
     rule_out_roles: bool = False  # core roles that the predicate's frame does not have
     decoder: Decoder = "greedy"
     order: Order = "prob"
+    min_prob: float | None = None  # least probability of an argument; None: the calibration's
     threads: int = 1  # batches that are labeled at once
     max_tokens: int | None = MAX_TOKENS  # longer sentences are labeled in pieces; None: no limit
     encoder_batch: int = ENCODER_BATCH
@@ -119,11 +121,19 @@ class Pipeline:
             scoring_batch=LARGE_BATCH,
         )
 
-    def __call__(self, text: str, *, predicates: Predicates = None) -> Document:
-        """Label one text."""
-        return next(self.pipe([text], predicates=predicates))
+    def __call__(
+        self, text: str, *, predicates: Predicates = None, min_prob: float | None = None
+    ) -> Document:
+        """Label one text.
 
-    def pipe(self, texts: Iterable[str], *, predicates: Predicates = None) -> Iterator[Document]:
+        `predicates` is None for all types; a type or several ("verb", ["verbs", "nouns"]); or token indices.
+        `min_prob` drops arguments that are less probable; the default is the pipeline's, and 0 keeps all.
+        """
+        return next(self.pipe([text], predicates=predicates, min_prob=min_prob))
+
+    def pipe(
+        self, texts: Iterable[str], *, predicates: Predicates = None, min_prob: float | None = None
+    ) -> Iterator[Document]:
         """Label many texts: a Document for each, in order."""
         if isinstance(texts, str):
             raise ConfigError(
@@ -134,9 +144,11 @@ class Pipeline:
         if wanted.given and wanted.indices is None:
             advice = "use types or token indices, or pass Sentences that have predicates to label()"
             raise ConfigError(f"predicates is '{GIVEN}', but text input has no predicates; {advice}")
-        return self._documents(texts, wanted)
+        return self._documents(texts, wanted, self._min_prob(min_prob))
 
-    def label(self, sentences: Iterable[Sentence], *, predicates: Predicates = None) -> Iterator[Sentence]:
+    def label(
+        self, sentences: Iterable[Sentence], *, predicates: Predicates = None, min_prob: float | None = None
+    ) -> Iterator[Sentence]:
         """Label tokenized sentences, in order; existing labels in the input are replaced.
 
         With `predicates="given"` the output has one predicate for each in the input, in the same order.
@@ -144,7 +156,7 @@ class Pipeline:
         """
         if isinstance(sentences, Sentence):  # type: ignore[unreachable]
             raise ConfigError("label() expects an iterable of Sentences, got one; use label([sentence])")
-        return self._label_stream(sentences, self._wanted(predicates))
+        return self._label_stream(sentences, self._wanted(predicates), self._min_prob(min_prob))
 
     def _wanted(self, predicates: Predicates) -> Wanted:
         wanted = Wanted.of(predicates)
@@ -152,7 +164,13 @@ class Pipeline:
             raise ConfigError("this model does not find predicates; use predicates='given' or token indices")
         return wanted
 
-    def _documents(self, texts: Iterable[str], wanted: Wanted) -> Iterator[Document]:
+    def _min_prob(self, min_prob: float | None) -> float:
+        if min_prob is None:
+            return self.calibration.min_prob if self.min_prob is None else self.min_prob
+        check_min_prob(min_prob)
+        return min_prob
+
+    def _documents(self, texts: Iterable[str], wanted: Wanted, min_prob: float) -> Iterator[Document]:
         pending: deque[tuple[str, int]] = deque()  # texts with their number of sentences
         checked = LanguageCheck()
 
@@ -163,21 +181,21 @@ class Pipeline:
                 pending.append((text, len(sentences)))
                 yield from sentences
 
-        labeled = self._label_stream(stream(), wanted)
+        labeled = self._label_stream(stream(), wanted, min_prob)
         for first in labeled:
             text, count = pending.popleft()
             rest = [next(labeled) for _ in range(count - 1)]
             yield Document(text, (first, *rest) if first.tokens else ())
 
     def steps(
-        self, sentences: Sequence[Sentence], *, predicates: Predicates = None
+        self, sentences: Sequence[Sentence], *, predicates: Predicates = None, min_prob: float | None = None
     ) -> Generator[int, None, list[Sentence]]:
         """Label a few sentences in steps, for callers with other work to do in between.
 
         Each step takes a fraction of a second. The generator yields a bound on the cost of the rest
         (predicates × tokens) before each step and returns the labeled sentences, the same as `label` gives.
         """
-        window = self._window(sentences, self._wanted(predicates))
+        window = self._window(sentences, self._wanted(predicates), self._min_prob(min_prob))
         left = sum(map(window.bound, window.batches))
         for rows in window.batches:
             left -= window.bound(rows)
@@ -190,10 +208,12 @@ class Pipeline:
                     break
         return list(window.labeled())
 
-    def _label_stream(self, sentences: Iterable[Sentence], wanted: Wanted) -> Iterator[Sentence]:
+    def _label_stream(
+        self, sentences: Iterable[Sentence], wanted: Wanted, min_prob: float
+    ) -> Iterator[Sentence]:
         stream = iter(sentences)
         while chunk := list(islice(stream, WINDOW)):
-            window = self._window(chunk, wanted)
+            window = self._window(chunk, wanted, min_prob)
 
             def label(rows: IntArray, window: _Window = window) -> list[list[Proposition]]:
                 return run_to_end(self._batch_steps(window, rows))
@@ -202,7 +222,7 @@ class Pipeline:
                 window.put(rows, props)
             yield from window.labeled()
 
-    def _window(self, sentences: Iterable[Sentence], wanted: Wanted) -> _Window:
+    def _window(self, sentences: Iterable[Sentence], wanted: Wanted, min_prob: float) -> _Window:
         """Prepare sentences for the encoder, in batches of similar length."""
         bare = [_without_labels(sent, wanted) for sent in sentences]
         pieces = [pieces_of(sent, self.max_tokens or len(sent)) for sent in bare]
@@ -213,10 +233,10 @@ class Pipeline:
             if piece.tokens and (piece.props or not wanted.given)
         ]
         if not chosen:
-            return _Window(wanted, bare, pieces)
+            return _Window(wanted, min_prob, bare, pieces)
         prepared = self.model.prepare([pieces[s][k].tokens for s, k in chosen])
         batches = batches_by_length(prepared.costs, limit=self.encoder_batch)
-        return _Window(wanted, bare, pieces, chosen, prepared, list(map(np.array, batches)))
+        return _Window(wanted, min_prob, bare, pieces, chosen, prepared, list(map(np.array, batches)))
 
     def _batch_steps(self, window: _Window, rows: IntArray) -> Generator[int, None, list[list[Proposition]]]:
         """The propositions of a batch; yields predicates × tokens that are left before each step."""
@@ -235,7 +255,7 @@ class Pipeline:
             items = [(batch[s], found[s][k]) for s, k in chosen]
             sentence = np.array([s for s, _ in chosen], dtype=np.int64)
             pred = np.array([item.pred for _, item in items], dtype=np.int64)
-            props = self._propositions(items, self.model.score(encoding, sentence, pred))
+            props = self._propositions(items, self.model.score(encoding, sentence, pred), window.min_prob)
             for (s, k), prop in zip(chosen, props, strict=True):
                 out[s][k] = prop
         return cast(list[list[Proposition]], out)
@@ -274,22 +294,23 @@ class Pipeline:
         return [[item for item in items if item.type in types] for items in found]
 
     def _propositions(
-        self, items: Sequence[tuple[Sentence, _Found]], scores: PredicateScores
+        self, items: Sequence[tuple[Sentence, _Found]], scores: PredicateScores, min_prob: float
     ) -> Iterator[Proposition]:
         props = [
             self._sense(sent, item, None if scores.senses is None else scores.senses[n])
             for n, (sent, item) in enumerate(items)
         ]
-        arguments = scores.arguments
+        roles, arguments = self.model.roles, scores.arguments
         if self.rule_out_roles and self.frames is not None:
             senses = [prop.sense for prop in props]
-            arguments = arguments.without_roles(ruled_out(self.model.roles, senses, self.frames))
+            arguments = arguments.without_roles(ruled_out(roles, senses, self.frames))
         if self.calibration.handicap:
             arguments = arguments.with_handicap(self.calibration.handicap)
-        decoded = arguments.decode(self.model.roles, decoder=self.decoder, order=self.order)
+        decoded = arguments.decode(roles, decoder=self.decoder, order=self.order)
         for (sent, _), prop, args in zip(items, props, decoded, strict=True):
-            known = tuple(self._argument(prop, arg) for arg in args)
-            yield replace(prop, args=known, v=_verb(sent, prop, known))
+            known = (self._argument(prop, arg) for arg in args)
+            shown = tuple(arg for arg in known if arg.prob is None or arg.prob >= min_prob)
+            yield replace(prop, args=shown, v=_verb(sent, prop, shown))
 
     def _sense(self, sent: Sentence, item: _Found, logits: npt.NDArray[np.float32] | None) -> Proposition:
         prop = Proposition(item.pred, type=item.type, prob=item.prob, lemma=item.lemma)
@@ -340,9 +361,17 @@ def predicate_probs(classes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]
 def ruled_out(
     roles: Sequence[str], senses: Sequence[str | None], frames: FrameIndex
 ) -> npt.NDArray[np.bool_]:
-    """(N, R) the core roles that each proposition's sense does not have."""
-    rows = [[sense is not None and frames.rules_out(sense, role) for role in roles] for sense in senses]
-    return np.array(rows, dtype=bool).reshape(len(senses), len(roles))
+    """(N, R): the core roles that each proposition's sense does not have."""
+    return np.array(
+        [[sense is not None and frames.rules_out(sense, role) for role in roles] for sense in senses],
+        dtype=bool,
+    ).reshape(len(senses), len(roles))
+
+
+def check_min_prob(min_prob: object) -> None:
+    """Raise ConfigError unless it is a probability."""
+    if isinstance(min_prob, bool) or not isinstance(min_prob, (int, float)) or not 0 <= min_prob <= 1:
+        raise ConfigError(f"min_prob is {min_prob!r}; expected a probability from 0 to 1")
 
 
 def _best_type(classes: npt.NDArray[np.float32]) -> str:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from spansrl.arrays import IntArray, Ragged
 from spansrl.decoding import ARRAYS, make_scores
-from spansrl.errors import ModelError
+from spansrl.errors import DataError, ModelError
 from spansrl.inference.config import EmbedderConfig
 from spansrl.inference.directory import (
     ARGUMENTS_GRAPH,
@@ -48,8 +48,8 @@ class OnnxModel:
         classes = {"classes"} if self.finds_predicates else set()
         self._encoder = Graph(directory.path / ENCODER_GRAPH, {"vectors", *classes}, threads)
         senses = {"senses"} if directory.senses else set()
-        self._kind = config.output.kind
-        self._arguments = Graph(directory.path / ARGUMENTS_GRAPH, {*ARRAYS[self._kind], *senses}, threads)
+        self._output = config.output.kind
+        self._arguments = Graph(directory.path / ARGUMENTS_GRAPH, {*ARRAYS[self._output], *senses}, threads)
 
     @classmethod
     def load(cls, path: Path, *, threads: int | None = None) -> OnnxModel:
@@ -74,7 +74,6 @@ class OnnxModel:
     def score(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
         """Score the predicates at tokens `pred` (N,) of the sentences `sentence` (N,) of the batch."""
         encoding, sentence = narrowed(encoding, sentence)
-        lengths = encoding.lengths[sentence]
         out = self._arguments(
             {
                 "vectors": encoding.vectors,
@@ -83,7 +82,12 @@ class OnnxModel:
                 "pred": pred,
             }
         )
-        return PredicateScores(make_scores(self._kind, out, lengths, pred), out.get("senses"))
+        try:
+            scores = make_scores(self._output, out, encoding.lengths[sentence], pred)
+        except (KeyError, ValueError, IndexError, TypeError, DataError) as error:
+            reason = f"not scores of output.kind = '{self._output}' ({_first_line(error)})"
+            raise ModelError(f"{self._arguments.path}: {reason}; get the model again") from error
+        return PredicateScores(scores, out.get("senses"))
 
 
 def _reload(path: Path, threads: int | None) -> OnnxModel:
