@@ -85,10 +85,11 @@ def command(
 
     from spansrl.inference.config import load_config
     from spansrl.training.distributed import joined
+    from spansrl.training.recovery import settings_of_start
 
     if threads:
         torch.set_num_threads(threads)
-    settings = load_config(config, overrides)
+    settings = load_config(config, overrides, settings_of_start)
     with joined(use_device(device)) as (workers, device):
         _train(settings, data, out, resume=resume, device=device, cache=cache, workers=workers)
 
@@ -124,6 +125,8 @@ def _train(
         progress=feature_progress,
         workers=workers,
     )
+    for note in run.notes if workers.is_first else ():
+        say(note)
     report_run(run, out, resume=resume)
 
 

@@ -13,7 +13,7 @@ import contextlib
 import copy
 import math
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -160,7 +160,7 @@ class TrainingConfig:
     average: float = 0.0  # decay of a moving average of the weights, used for evaluation; 0: none
     partial: str = ""  # files of JSON Lines, separated by commas, in which not every predicate is labeled
     partial_share: str = "1"  # share of each of these files used per epoch, in turn, separated by commas
-    start: str = ""  # model directory whose weights to start from; empty: new ones
+    start: str = ""  # model to start from: small, or a model directory; its settings are the defaults then
     seed: int = 1  # decides initial weights, order of the batches and dropout
     save_minutes: float = 5.0  # resumable state is saved this often, and after every epoch
 
@@ -243,15 +243,19 @@ MIXTURE_DEFAULTS: dict[str, Any] = {
 }
 
 
-def load_config(path: Path, overrides: Iterable[str] = ()) -> Config:
-    """The config in a TOML file, with `section.key=value` overrides applied."""
+def load_config(
+    path: Path,
+    overrides: Iterable[str] = (),
+    fill: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda raw: raw,
+) -> Config:
+    """The config in a TOML file, with `section.key=value` overrides applied; `fill` adds further settings."""
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: cannot read the config: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not a TOML file: {error}") from error
-    return config_from_dict(with_overrides(raw, overrides), where=str(path))
+    return config_from_dict(fill(with_overrides(raw, overrides)), where=str(path))
 
 
 def with_overrides(raw: Mapping[str, Any], overrides: Iterable[str]) -> dict[str, Any]:

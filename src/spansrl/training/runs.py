@@ -21,7 +21,7 @@ from spansrl.errors import ConfigError, DataError
 from spansrl.evaluation import Score, score
 from spansrl.formats import read_sentences
 from spansrl.inference.config import Config, TrainingConfig
-from spansrl.inference.directory import WEIGHTS, file_hash
+from spansrl.inference.directory import file_hash
 from spansrl.inference.inputs.pieces import PieceStore
 from spansrl.inference.lexicon import learn_lexicon
 from spansrl.inference.pipeline import Pipeline
@@ -37,7 +37,6 @@ from spansrl.training import run_directory
 from spansrl.training.averaging import WeightAverage
 from spansrl.training.checkpoint import (
     load_network,
-    load_weights,
     save_description,
     save_lexicon,
     save_weights,
@@ -45,6 +44,7 @@ from spansrl.training.checkpoint import (
 from spansrl.training.distillation import teacher_marginals
 from spansrl.training.distributed import ALONE, Workers
 from spansrl.training.loop import Examples, Position, Step, Trainable, make_optimizer, train
+from spansrl.training.recovery import find_start, load_start, start_from, starting_embedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +148,7 @@ class Run:
     describe: Callable[[Path], None]  # writes the model directory but for the weights
     facts: Mapping[str, Any]  # what run.json records
     workers: Workers = ALONE
+    notes: Sequence[str] = ()  # what users should know before it begins
 
 
 def run_facts(config: Config, splits: Splits, workers: Workers = ALONE) -> dict[str, Any]:
@@ -167,12 +168,13 @@ def prepare_run(
     """A new network for the data, ready to be trained."""
     torch.manual_seed(config.training.seed)
     tokens = [sent.tokens for sent in (*splits.train, *splits.more)]
-    embedder = build_embedder(config.embedder, tokens)
+    start = find_start(config.training.start) if config.training.start else None
+    embedder = None if start is None else starting_embedder(config.embedder, start)
+    embedder = embedder or build_embedder(config.embedder, tokens)
     inventory = learn_lexicon(splits.train, splits.more) if config.tasks.any else None
     senses = () if inventory is None else inventory.senses
     network = Network(config, role_inventory(splits.train), embedder, senses)
-    if config.training.start:
-        load_weights(Path(config.training.start).expanduser() / WEIGHTS, network)
+    notes = [] if start is None else start_from(network, load_start(start), config.training.start)
     corpus = Corpus.of(splits.train, network.roles, inventory=inventory, partial=splits.partial)
     if config.distillation.teachers:
         asked = Corpus.of(splits.train, network.roles)
@@ -197,6 +199,7 @@ def prepare_run(
         describe=lambda out: _describe(out, network, splits, inventory),
         facts=run_facts(config, splits, workers),
         workers=workers,
+        notes=notes,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from torch import Tensor, nn
@@ -19,6 +20,8 @@ class Output(nn.Module):
 
     scores_spans: ClassVar[bool] = False  # by span vectors and role vectors
     can_be_mixed: ClassVar[bool] = False  # a mixture of experts can have it
+    # Parameters with axes of roles, or of tags (O, then B and I of each role): the kinds of their first axes.
+    row_axes: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     @classmethod
     def of(cls, config: OutputConfig, width: int, n_roles: int) -> Self:

@@ -6,7 +6,8 @@ that is (u + v)·h_i + (u − v)·h_j, so two (T, R) arrays hold the scores of a
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Mapping
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +20,7 @@ class BoundaryOutput(Output):
     """A row W[r] = [u_r ; v_r] for each role."""
 
     scores_spans = True
+    row_axes: ClassVar[Mapping[str, tuple[str, ...]]] = {"roles": ("role",)}
 
     def __init__(self, width: int, n_roles: int, span_end: str = "last") -> None:
         super().__init__()

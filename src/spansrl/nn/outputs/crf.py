@@ -5,8 +5,9 @@ Transitions are free, as in the authors' code, or constrained so that I-r only f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -30,6 +31,12 @@ class TagLogits:
 class CrfOutput(Output):
     """Emissions by a linear layer, and the chain's own scores."""
 
+    row_axes: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "emit.weight": ("tag",),
+        "emit.bias": ("tag",),
+        "transitions": ("tag", "tag"),
+        "first": ("tag",),
+    }
     legal: Tensor
     legal_first: Tensor
 

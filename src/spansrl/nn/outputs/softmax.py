@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Mapping
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +17,8 @@ from spansrl.nn.outputs.tags import gold_tags
 
 class SoftmaxOutput(Output):
     """Scores of tags by a linear layer; BIO constrains decoding, not learning."""
+
+    row_axes: ClassVar[Mapping[str, tuple[str, ...]]] = {"emit.weight": ("tag",), "emit.bias": ("tag",)}
 
     def __init__(self, width: int, n_roles: int) -> None:
         super().__init__()

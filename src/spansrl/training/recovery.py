@@ -1,0 +1,202 @@
+"""The weights of an exported model, read back from its ONNX graphs, and new models that start from old ones.
+
+The exporter keeps most parameters as initializers under their own names. A linear layer's matrix may be stored
+transposed and without its name; it is found by the bias that is added to its product. The weights of a scalar
+mix are stored as their softmax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from spansrl.checks import counted
+from spansrl.errors import ConfigError, MissingExtraError, ModelError
+from spansrl.inference.config import EmbedderConfig
+from spansrl.inference.directory import ARGUMENTS_GRAPH, ENCODER_GRAPH, WEIGHTS, ModelDirectory
+from spansrl.inference.loading import shipped_model
+from spansrl.nn.embedders.embed import Embedder, load_embedder
+from spansrl.nn.network import Network
+from spansrl.training.checkpoint import load_network
+
+Array = npt.NDArray[Any]
+# Names in the encoder's graph -> names in the network.
+PREFIXES = {"encoder.": "embedder.transformer.encoder.", "mix.": "embedder.mix."}
+
+
+def find_start(name: str) -> ModelDirectory:
+    """The model that `training.start` names: a directory, or a model that is installed."""
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return ModelDirectory.read(path, kind="network")
+    if name == "small":
+        return ModelDirectory.read(shipped_model(), kind="network")
+    raise ConfigError(f"training.start = {name!r}: no such model directory or installed model")
+
+
+def load_start(directory: ModelDirectory) -> Network:
+    """A trained network, from weights or from ONNX graphs."""
+    if (directory.path / WEIGHTS).exists() or not directory.is_exported:
+        return load_network(directory)
+    config = directory.network_config
+    embedder = load_embedder(config.embedder, directory.path / "embedder")
+    network = Network(config, directory.roles, embedder, directory.senses)
+    found = graph_tensors(directory.path, network)
+    expected = network.state_dict()
+    if missing := sorted(set(expected) - set(found)):
+        raise ModelError(
+            f"{directory.path}: {len(missing)} tensors cannot be recovered from the ONNX graphs, among them "
+            f"{missing[0]!r}; start from the run that was exported"
+        )
+    network.load_state_dict({name: found[name].reshape(tensor.shape) for name, tensor in expected.items()})
+    return network.eval()
+
+
+def graph_tensors(directory: Path, network: Network) -> dict[str, Tensor]:
+    """The parameters in a model's graphs, by their names in the network."""
+    found: dict[str, Array] = {}
+    for graph in (ENCODER_GRAPH, ARGUMENTS_GRAPH):
+        constants = _constants(directory / graph)
+        for name, array in constants.items():
+            prefix = next((p for p in PREFIXES if graph == ENCODER_GRAPH and name.startswith(p)), "")
+            found[PREFIXES.get(prefix, "") + name.removeprefix(prefix)] = array
+    mixes = [name for name in network.state_dict() if name.endswith("mix.weights")]
+    for name in mixes:
+        size = network.state_dict()[name].numel()
+        candidates = [
+            array
+            for array in found.values()
+            if array.size == size
+            and array.dtype == np.float32
+            and array.min() > 0
+            and abs(array.sum() - 1) < 1e-5
+        ]
+        if len(candidates) == 1:
+            found[name] = np.log(candidates[0]).reshape(-1)
+    return {name: torch.from_numpy(np.array(array)) for name, array in found.items()}
+
+
+def _constants(path: Path) -> dict[str, Array]:
+    """The floating-point constants of a graph by name; matrices found by their bias are transposed back."""
+    try:
+        import onnx
+        from onnx import numpy_helper
+    except ImportError as error:
+        raise MissingExtraError("training from an exported model", "train") from error
+    graph = onnx.load(path).graph
+    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    for node in graph.node:
+        if node.op_type == "Cast" and node.input[0] in constants:
+            constants[node.output[0]] = constants[node.input[0]].astype(np.float32)
+    products = {node.output[0]: node.input[1] for node in graph.node if node.op_type == "MatMul"}
+    for node in graph.node:
+        if node.op_type != "Add":
+            continue
+        for product, bias in (node.input, reversed(node.input)):
+            matrix = products.get(product)
+            if matrix in constants and bias.endswith(".bias"):
+                constants[bias.removesuffix("bias") + "weight"] = constants[matrix].T
+    return {name: array for name, array in constants.items() if array.dtype == np.float32}
+
+
+def start_from(network: Network, source: Network, name: str) -> list[str]:
+    """Copy the weights of a trained network, roles and senses by name; returns what was kept, in words."""
+    own, given = network.state_dict(), source.state_dict()
+    rows = _named_rows(network, source)
+    kept = 0
+    for key in sorted(set(own) & set(given)):
+        if key in rows:
+            _copy_rows(own[key], given[key], rows[key])
+        elif own[key].shape == given[key].shape:
+            own[key].copy_(given[key])
+        else:
+            raise ConfigError(
+                f"training.start = {name!r}: {key} has shape {tuple(given[key].shape)} there and "
+                f"{tuple(own[key].shape)} here; use the settings of that model"
+            )
+        kept += 1
+    new = len(own) - kept
+    notes = [f"start from {name}: {counted(kept, 'tensor')} kept, {new} new"]
+    notes.append(_kept("role", network.roles.items, source.roles.items))
+    if network.senses is not None and source.senses is not None:
+        notes.append(_kept("sense", network.senses.items, source.senses.items))
+    return notes
+
+
+Pairs = tuple[Tensor, Tensor]  # indices of the same names, here and there
+
+
+def _named_rows(network: Network, source: Network) -> dict[str, tuple[Pairs, ...]]:
+    """For tensors with a role or sense axis: which index is which, for each such axis from the first on."""
+    roles = _pairs(network.roles.items, source.roles.items)
+    tags = tuple(torch.cat([torch.zeros(1, dtype=torch.long), 1 + 2 * part, 2 + 2 * part]) for part in roles)
+    axes = {"role": roles, "tag": (tags[0], tags[1])}
+    found = {
+        f"output.{name}": tuple(axes[axis] for axis in kinds)
+        for name, kinds in network.output.row_axes.items()
+    }
+    if network.senses is not None and source.senses is not None and network.tasks is not None:
+        senses = _pairs(network.senses.items, source.senses.items)
+        last = len(network.tasks.sense) - 1
+        found |= {f"tasks.sense.{last}.{part}": (senses,) for part in ("weight", "bias")}
+    return found
+
+
+def _pairs(own: Sequence[str], given: Sequence[str]) -> Pairs:
+    index = {name: k for k, name in enumerate(given)}
+    pairs = [(k, index[name]) for k, name in enumerate(own) if name in index]
+    here, there = torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).T
+    return here, there
+
+
+def _copy_rows(own: Tensor, given: Tensor, axes: Sequence[Pairs]) -> None:
+    here, there = axes[0]
+    if len(axes) == 1:
+        own[here] = given[there]
+    else:
+        own[here[:, None], axes[1][0]] = given[there[:, None], axes[1][1]]
+
+
+def _kept(what: str, own: Sequence[str], given: Sequence[str]) -> str:
+    new = [name for name in own if name not in set(given)]
+    dropped = [name for name in given if name not in set(own)]
+    parts = [f"{counted(len(own) - len(new), what)} kept by name"]
+    parts += [f"{len(new)} new ({_some(new)})"] if new else []
+    parts += [f"{len(dropped)} not in the training data ({_some(dropped)})"] if dropped else []
+    return ", ".join(parts)
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+
+
+def settings_of_start(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Config sections in which what the file does not say of the model is as in `training.start`."""
+    training = raw.get("training")
+    name = training.get("start") if isinstance(training, Mapping) else None
+    if not isinstance(name, str) or not name:
+        return dict(raw)
+    start = find_start(name).network_config.to_dict()
+    filled = dict(raw)
+    for section in ("embedder", "encoder", "output", "tasks"):
+        given = raw.get(section, {})
+        if isinstance(given, Mapping):
+            filled[section] = {**start[section], **given}
+    return filled
+
+
+def starting_embedder(config: EmbedderConfig, start: ModelDirectory) -> Embedder | None:
+    """The embedder of a model to start from; None where the config describes another, or it is incomplete.
+
+    Exported models have no files of frozen encoders and vectors, which are in their graphs alone.
+    """
+    own = start.network_config.embedder
+    if config.kind != own.kind or (start.is_exported and not own.finetune and own.kind != "words"):
+        return None
+    return load_embedder(config, start.path / "embedder")
