@@ -25,6 +25,7 @@ LATE = {
     ("spansrl.inference.loading", "spansrl"),
     ("spansrl.training.export", "onnx"),
     ("spansrl.training.export", "onnxscript"),
+    ("spansrl.training.recovery", "onnx"),
     ("spansrl.nn.embedders.transformer", "transformers"),
     ("spansrl.jobs.sources", "spansrl"),
     ("spansrl.jobs.writing", "spansrl"),
