@@ -41,9 +41,11 @@ class Words(NamedTuple):
     tokens: tuple[str, ...]
     text: str | None = None
     offsets: tuple[tuple[int, int], ...] | None = None
+    first: int = 0  # the index of the first token, for spans that count from somewhere else
 
     def of(self, start: int, end: int) -> str:
         """The text of a span as written, or its tokens joined by spaces where the text is unknown."""
+        start, end = start - self.first, end - self.first
         if self.text is None or self.offsets is None or not 0 <= start < end <= len(self.offsets):
             return " ".join(self.tokens[start:end])
         return self.text[self.offsets[start][0] : self.offsets[end - 1][1]]
@@ -122,7 +124,7 @@ class Proposition:
     @property
     def predicate(self) -> str:
         """The name of the predicate: its sense, lemma or word, the first that is known."""
-        word = None if self.words is None else self.words.tokens[self.pred]
+        word = None if self.words is None else self.words.of(self.pred, self.pred + 1)
         return next((name for name in (self.sense, self.lemma, word) if name and name.strip()), "V")
 
     def to_dict(self) -> Json:

@@ -1,18 +1,17 @@
-"""spansrl in a spaCy pipeline: `nlp.add_pipe("spansrl")` labels the tokens and sentences that a Doc has.
+"""spansrl in a spaCy pipeline: `nlp.add_pipe("spansrl")` labels the tokens of a Doc.
 
     >>> nlp = spacy.blank("en")
-    >>> nlp.add_pipe("sentencizer")
     >>> nlp.add_pipe("spansrl")
     >>> doc = nlp("She kept a cat.")
-    >>> [(prop.sense, [(arg.role, doc[arg.start : arg.end]) for arg in prop.args]) for prop in doc._.srl]
+    >>> [(prop.sense, [(arg.role, arg.text) for arg in prop.args]) for prop in doc._.srl]
 
-`doc._.srl` and `span._.srl` hold Propositions whose indices count the Doc's tokens, `doc.spans["srl"]` the
-same as spans. spaCy finds this module by an entry point and loads it when the component is added; it comes
-with the extra `spacy`. What it keeps in `doc.user_data` is plain data, so that Docs can be saved, and sent
-from one process to another.
+`doc._.srl`, `span._.srl` and `token._.srl` are Propositions whose indices count the Doc's tokens, and
+`doc.spans["srl"]` has the same as spans. spaCy finds this module by an entry point and loads it when the
+component is added. Labels are plain data in `doc.user_data`, so that Docs can be saved and sent to other
+processes.
 """
 
-# Annotations stay values here: spaCy reads those of the factory to check the config.
+# No `from __future__ import annotations`: spaCy reads the annotations of the factory to check the config.
 
 import json
 import os
@@ -28,36 +27,45 @@ from spansrl.inference.cutting import moved
 from spansrl.inference.directory import ModelDirectory, write_bytes
 from spansrl.inference.loading import check_threads, load
 from spansrl.inference.pipeline import Pipeline
-from spansrl.structures import PREDICATE_TYPES, Document, Proposition, Sentence
+from spansrl.inference.predicates import Wanted
+from spansrl.language.tokenizer import iter_sentences
+from spansrl.structures import PREDICATE_TYPES, Document, Proposition, Sentence, Words
+from spansrl.visualize.palette import GROUPS, group_of
 
 try:
     import spacy.tokens
     from spacy.language import Language
     from spacy.pipeline import Pipe
     from spacy.tokens import Doc, SpanGroup
+    from spacy.util import registry
 except ImportError as error:
     raise MissingExtraError("the spaCy component", "spacy") from error
 
-# Key of what a Doc keeps: for each sentence its range of tokens, the characters that these had, and its
-# propositions as JSON (a string, because a DocBin would give tuples back for lists).
+# The key of a Doc's labels: for each sentence its range of tokens and characters, and its propositions as
+# JSON (a string, because a DocBin would return tuples for lists).
 USER_DATA = "spansrl"
 SETTINGS_FILE = "settings.json"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What `nlp.add_pipe("spansrl", config={…})` can set."""
+    """The settings of `nlp.add_pipe("spansrl", config={…})`."""
 
     model: str | None = None  # a model directory; None is the model in the package
-    predicates: tuple[str, ...] = PREDICATE_TYPES  # types to look for
+    predicates: tuple[str, ...] = PREDICATE_TYPES  # predicate types
     threads: int | None = None  # None: all cores
-    frames: bool = True  # meanings of roles from the PropBank frames that `spansrl frames` registered
+    frames: bool = True  # meanings of roles from PropBank frames
     spans_key: str = "srl"  # the group in doc.spans
 
     def __post_init__(self) -> None:
-        if unknown := [item for item in self.predicates if item not in PREDICATE_TYPES]:
-            known = ", ".join(PREDICATE_TYPES)
-            raise ConfigError(f"spansrl: {unknown[0]!r} is no type of predicate; there are {known}")
+        try:
+            wanted = Wanted.of(self.predicates)
+        except ConfigError as error:
+            raise ConfigError(f"spansrl: {error}") from error
+        if wanted.given:
+            raise ConfigError(f"spansrl: predicates must be types: {', '.join(PREDICATE_TYPES)}")
+        types = tuple(type_ for type_ in PREDICATE_TYPES if type_ in wanted.types)
+        object.__setattr__(self, "predicates", types)
         check_threads(self.threads, "spansrl: threads")
 
     def to_bytes(self) -> bytes:
@@ -80,7 +88,7 @@ class Settings:
 
 
 class SpansrlComponent(Pipe):
-    """The component; the model is loaded for the first Doc, and once more in every process of `nlp.pipe`."""
+    """The component; the model is loaded for the first Doc, in every process of `nlp.pipe`."""
 
     def __init__(
         self,
@@ -96,32 +104,32 @@ class SpansrlComponent(Pipe):
 
     @property
     def pipeline(self) -> Pipeline:
-        """The model at work. Its threads do not outlive a fork, so that every process has its own."""
+        """The loaded model. Threads do not survive a fork, so every process loads its own."""
         if self._loaded is None or self._loaded[0] != os.getpid():
             own = self.settings
             self._loaded = os.getpid(), self._load(own.model, threads=own.threads, frames=own.frames)
         return self._loaded[1]
 
     def __call__(self, doc: Doc) -> Doc:
-        """The Doc, labelled in place."""
+        """Label the Doc in place."""
         self._label([doc])
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """The Docs in order; `batch_size` of them are labelled together."""
+        """Label the Docs in order, `batch_size` at a time."""
         rest = iter(stream)
         while docs := list(islice(rest, batch_size)):
             try:
                 self._label(docs)
             except Exception:
-                yield from super().pipe(docs)  # one by one: the error handler meets only those that fail
+                yield from super().pipe(docs)  # one by one: the error handler gets only those that fail
             else:
                 yield from docs
 
     def _label(self, docs: Sequence[Doc]) -> None:
         parts = [_sentences(doc) for doc in docs]
         sentences = (sentence_of(part) for own in parts for part in own)
-        labelled = self.pipeline.label(sentences, predicates=self.settings.predicates)
+        labeled = self.pipeline.label(sentences, predicates=self.settings.predicates)
         for doc, own in zip(docs, parts, strict=True):
             doc.user_data[USER_DATA] = [
                 {
@@ -131,35 +139,35 @@ class SpansrlComponent(Pipe):
                     "end_char": part.end_char,
                     "props": json.dumps(sent.to_dict()["props"]),
                 }
-                for part, sent in zip(own, islice(labelled, len(own)), strict=True)
+                for part, sent in zip(own, islice(labeled, len(own)), strict=True)
             ]
-            doc.spans[self.settings.spans_key] = SpanGroup(doc, spans=list(_labelled_spans(doc)))
+            doc.spans[self.settings.spans_key] = SpanGroup(doc, spans=list(_labeled_spans(doc)))
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """The settings; the model stays where it is."""
+        """The settings without the model."""
         return self.settings.to_bytes()
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> "SpansrlComponent":
-        """Take over saved settings, but for those that this component was given itself.
+        """Use saved settings, except for those that this component was created with.
 
-        `spacy.load(path, config={…})` hands a change to the factory and then loads what was saved: a model
-        directory that has moved must win over the place where it was.
+        `spacy.load(path, config={…})` passes a change to the factory and then loads the saved settings: the
+        new path of a model directory must win over the saved one.
         """
         self.settings = replace(Settings.from_bytes(data), **self.settings.changes())
         self._loaded = None
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Write the settings into a directory; the model stays where it is."""
+        """Write the settings, not the model, into a directory."""
         Path(path).mkdir(parents=True, exist_ok=True)
         write_bytes(Path(path) / SETTINGS_FILE, self.to_bytes())
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "SpansrlComponent":
-        """Take over the settings in a directory; see `from_bytes`."""
+        """Use the settings in a directory; see `from_bytes`."""
         return self.from_bytes((Path(path) / SETTINGS_FILE).read_bytes())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What a new process needs (`nlp.pipe(n_process=2)`, where processes are not forked): no model."""
+        """Send settings, not the model, to a new process (`nlp.pipe(n_process=2)`)."""
         return _rebuilt, (self.settings, self.name, self._load)
 
 
@@ -169,32 +177,32 @@ def _rebuilt(settings: Settings, name: str, load: Callable[..., Pipeline]) -> Sp
 
 @Language.factory(
     "spansrl",
-    requires=["doc.sents"],
-    assigns=["doc._.srl", "span._.srl", "doc.spans"],
+    assigns=["doc._.srl", "span._.srl", "token._.srl", "doc.spans"],
     default_config={**asdict(Settings()), "predicates": list(PREDICATE_TYPES)},
 )
 def make_component(
     nlp: Language,
     name: str,
     model: str | None,
-    predicates: list[str],
+    predicates: str | list[str],
     threads: int | None,
     frames: bool,
     spans_key: str,
 ) -> SpansrlComponent:
-    """The component from its config; a wrong model directory is noticed now, not with the first Doc."""
+    """Create the component; a wrong model directory is an error now, not with the first Doc."""
     if model is not None:
         ModelDirectory.read(Path(model))
-    return SpansrlComponent(Settings(model, tuple(predicates), threads, frames, spans_key), name=name)
+    chosen = (predicates,) if isinstance(predicates, str) else tuple(predicates)
+    return SpansrlComponent(Settings(model, chosen, threads, frames, spans_key), name=name)
 
 
 def document_of(doc: Doc) -> Document:
-    """A labelled Doc as a spansrl Document: for pictures, for rows of a data frame, for JSON."""
+    """Turn a labeled Doc into a spansrl Document: for pictures, data frames and JSON."""
     return Document(doc.text, tuple(_stored_sentence(doc, item) for item in doc.user_data.get(USER_DATA, ())))
 
 
 def sentence_of(span: spacy.tokens.Span) -> Sentence:
-    """The words of a spaCy sentence; tokens that are only white space are left out."""
+    """The words of a spaCy sentence, without tokens that are only whitespace."""
     tokens = [token for token in span if not token.is_space]
     start = tokens[0].idx
     return Sentence(
@@ -206,22 +214,22 @@ def sentence_of(span: spacy.tokens.Span) -> Sentence:
 
 
 def _sentences(doc: Doc) -> list[spacy.tokens.Span]:
-    """The sentences that have words."""
+    """The sentences that have words; a Doc without sentence boundaries is split here."""
     if not doc.has_annotation("SENT_START"):
-        raise DataError(
-            f"spansrl: no sentence boundaries in the Doc {doc.text[:40]!r}; add a component that sets them, "
-            "for example: nlp.add_pipe('sentencizer', before='spansrl')"
-        )
+        ends = [part.end for part in iter_sentences(doc.text)]
+        numbers = [-1, *(bisect_right(ends, token.idx) for token in doc)]
+        for token, before, number in zip(doc, numbers, numbers[1:], strict=False):
+            token.is_sent_start = number != before
     return [sent for sent in doc.sents if not all(token.is_space for token in sent)]
 
 
 def _stored_span(doc: Doc, item: dict[str, Any]) -> spacy.tokens.Span:
-    """The sentence that was labelled; raises DataError where its tokens are no longer at their places."""
+    """The sentence that was labeled; raises DataError if its tokens have changed since."""
     span = doc[item["start"] : item["end"]]
     if (span.start_char, span.end_char) != (item["start_char"], item["end_char"]):
         raise DataError(
-            f"spansrl: the tokens of the Doc {doc.text[:40]!r} are not those that were labelled; "
-            "merge and split tokens before spansrl, and label parts of a Doc anew"
+            f"spansrl: the tokens of the Doc {doc.text[:40]!r} have changed since it was labeled; "
+            "merge and split tokens before spansrl"
         )
     return span
 
@@ -232,12 +240,19 @@ def _stored_sentence(doc: Doc, item: dict[str, Any]) -> Sentence:
 
 
 def _stored_propositions(doc: Doc, item: dict[str, Any]) -> tuple[Proposition, ...]:
-    """The propositions of a sentence, with indices of the Doc."""
-    places = [token.i for token in _stored_span(doc, item) if not token.is_space]
-    return tuple(moved(prop, places) for prop in _stored_sentence(doc, item).props)
+    """The propositions of a sentence, with indices and texts of the Doc."""
+    span = _stored_span(doc, item)
+    indices = [token.i for token in span if not token.is_space]
+    offsets = tuple((token.idx - span.start_char, token.idx + len(token) - span.start_char) for token in span)
+    words = Words(tuple(token.text for token in span), span.text, offsets, first=span.start)
+    props = []
+    for stored in _stored_sentence(doc, item).props:
+        prop = moved(stored, indices)
+        props.append(replace(prop, words=words, args=tuple(replace(arg, words=words) for arg in prop.args)))
+    return tuple(props)
 
 
-def _labelled_spans(doc: Doc) -> Iterator[spacy.tokens.Span]:
+def _labeled_spans(doc: Doc) -> Iterator[spacy.tokens.Span]:
     """V, C-V and the arguments of each proposition; id is the predicate's index, kb_id its sense."""
     for prop in _of_doc(doc):
         verb = [("C-V" if k else "V", span) for k, span in enumerate(prop.verb_spans)]
@@ -251,7 +266,7 @@ def _of_doc(doc: Doc) -> tuple[Proposition, ...]:
 
 
 def _of_span(span: spacy.tokens.Span) -> tuple[Proposition, ...]:
-    """The propositions whose predicate lies in the span; looks at its own sentences only."""
+    """The propositions whose predicate is in the span."""
     items = span.doc.user_data.get(USER_DATA, ())
     first = bisect_right(items, span.start, key=lambda item: item["end"])
     last = bisect_right(items, span.end - 1, key=lambda item: item["start"])
@@ -259,5 +274,22 @@ def _of_span(span: spacy.tokens.Span) -> tuple[Proposition, ...]:
     return tuple(prop for prop in found if span.start <= prop.pred < span.end)
 
 
+def _of_token(token: spacy.tokens.Token) -> tuple[Proposition, ...]:
+    """The propositions whose predicate is this token."""
+    return _of_span(token.doc[token.i : token.i + 1])
+
+
+def _displacy_colors() -> dict[str, str]:
+    """The colors of roles for displaCy's span style."""
+    roles = [f"ARG{number}" for number in range(6)] + [f"ARGM-{name}" for name in _MODIFIERS]
+    return {"V": "#dddddd", "C-V": "#dddddd"} | {
+        f"{prefix}{role}": GROUPS[group_of(role)].light.line for role in roles for prefix in ("", "R-", "C-")
+    }
+
+
+_MODIFIERS = ["TMP", "LOC", "DIR", "GOL", "MNR", "CAU", "PRP", "EXT", "COM", "PRD", "NEG", "MOD", "DIS"]
+
 Doc.set_extension("srl", getter=_of_doc, force=True)
 spacy.tokens.Span.set_extension("srl", getter=_of_span, force=True)
+spacy.tokens.Token.set_extension("srl", getter=_of_token, force=True)
+registry.displacy_colors.register("spansrl", func=_displacy_colors)
