@@ -511,6 +511,13 @@ def test_a_text_that_is_too_long_is_explained(serve, browser):
         assert "Trying again" not in page.text("#error")
 
 
+def test_a_text_in_another_language_gets_a_note_that_goes_away(page):
+    page.type("Der Hund hat den Briefträger gebissen und ist dann weggelaufen.")
+    wait_until(lambda: "does not look like English" in page.text("#warning"))
+    page.label(TEXT, "2 sentences, 2 predicates.")
+    assert not page.one("#warning").is_displayed()
+
+
 def test_an_empty_text_is_not_sent(page, pipeline):
     wait_until(lambda: page.all("#sentences .sentence"))
     before = len(pipeline.calls)

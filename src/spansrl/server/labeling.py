@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from spansrl.inference.cutting import sentences_of
+from spansrl.language.english import looks_english
 from spansrl.language.frames import FrameIndex
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.visualize import sentence_html, sentence_svg
 
 GIVEN = "given"
+NOT_ENGLISH = "the text does not look like English, the only language supported"
+_SAMPLE = 2000  # characters of a text that show its language
+_WORD = re.compile(r"[^\W\d_]+")
 
 
 class LabelsSentences(Protocol):
@@ -95,6 +100,8 @@ class Job:
         """The result as a JSON object."""
         fields = {"id": self.id, "text": self.text}
         out = {name: _json(value) for name, value in fields.items() if value is not None}
+        if self.text is not None and not looks_english(_WORD.findall(self.text[:_SAMPLE])):
+            out["warnings"] = _json([NOT_ENGLISH])
         out["sentences"] = _list(sent.sentence for sent in sentences)
         if self.options.html:
             out["html"] = _list(sent.html or b"" for sent in sentences)

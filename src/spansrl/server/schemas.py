@@ -205,6 +205,7 @@ class _Answer(BaseModel):
 class Result(_Answer):
     id: Annotated[str, Field(description="From the item.")] = ""
     text: Annotated[str, Field(description="From the item, if it was a text.")] = ""
+    warnings: Annotated[list[str], Field(description="For people: why labels may be wrong.")] = []
     sentences: list[Annotated[dict[str, Any], WithJsonSchema({"$ref": SENTENCE})]]
     html: Annotated[list[str], Field(description="One HTML fragment per sentence.")] = []
     svg: Annotated[list[str], Field(description="One SVG image per sentence.")] = []

@@ -29,12 +29,14 @@ const live = new Live(label, {
     setBusy(false);
     showError("");
     result = answer;
+    showWarning(answer.warnings ?? []);
     suggestPredicates();
     show();
   },
   failed(error, seconds) {
     setBusy(false);
     document.body.classList.toggle("stale", seconds !== null);
+    showWarning([]);
     byId("results").hidden = seconds === null || result === null;
     showError(error.message + (seconds === null ? "" : ` Trying again in ${seconds} s.`));
   },
@@ -94,6 +96,7 @@ function textChanged(now) {
     live.cancel();
     setBusy(false);
     showError("");
+    showWarning([]);
     result = null;
     byId("results").hidden = true;
     byId("status").textContent = "Type a sentence, or pick an example.";
@@ -113,6 +116,11 @@ function showError(message) {
   byId("error").textContent = message;
   byId("error").hidden = !message;
   if (message) byId("status").textContent = "";
+}
+
+function showWarning(warnings) {
+  byId("warning").textContent = warnings.map((warning) => `Note: ${warning}.`).join(" ");
+  byId("warning").hidden = !warnings.length;
 }
 
 async function attempt(work, done) {
