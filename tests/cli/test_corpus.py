@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from spansrl.cli import corpus
 from spansrl.inference.loading import shipped_model
 
 pytestmark = pytest.mark.skipif(not shipped_model().is_dir(), reason="no model in the package")
@@ -34,6 +35,7 @@ def news(tmp_path):
     for k, text in enumerate(TEXTS):
         (folder / f"{k}.txt").write_text(text)
     (folder / "bad.txt").write_bytes(b"caf\xe9")
+    (folder / "picture.png").touch()
     return folder
 
 
@@ -42,6 +44,7 @@ def test_a_folder_becomes_rows_errors_and_a_manifest(spansrl, news):
     assert (code, out) == (0, "")
     assert "4 documents, 4 sentences" in err
     assert "1 error in out/errors.jsonl" in err
+    assert "skipped 1 file " in err
     assert "per core-hour" in err
     rows = rows_of("out")
     assert {row["id"] for row in rows} == {"news/0.txt", "news/1.txt", "news/2.txt"}
@@ -60,6 +63,16 @@ def test_a_folder_becomes_rows_errors_and_a_manifest(spansrl, news):
     assert spansrl("corpus", "news", "--out", "out", "--no-frames")[0] == 1
     assert spansrl("corpus", "news", "--out", "out", "--no-frames", "--resume")[0] == 0
     assert Path("out/rows/part-00000.jsonl").stat().st_mtime_ns == before
+
+
+def test_progress_is_printed_where_there_is_no_terminal(spansrl, news, monkeypatch):
+    monkeypatch.setattr(corpus, "_SECONDS_BETWEEN_LINES", 0)
+    code, _, err = spansrl("corpus", "news", "--out", "out", "--workers", 1, "--shard-chars", 20)
+    assert code == 0
+    first, *_, last = [line for line in err.splitlines() if "sentences/s" in line and " of " in line][:-1]
+    assert first == "0 of 4 documents, 0 sentences/s, 0 errors"
+    assert last.startswith("4 of 4 documents, ")
+    assert last.endswith(" sentences/s, 1 error, 0:00:00 left")
 
 
 def test_only_the_requested_predicates_are_labeled(spansrl, tmp_path):

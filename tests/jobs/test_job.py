@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -156,6 +157,24 @@ def test_ctrl_c_ends_the_workers_and_the_job_can_be_resumed(corpus, tmp_path):
     assert driver.wait(20) != 0
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
     run(replace(corpus, out=out), resume=True, workers=2, load=load_fake)
+    assert_same(corpus, out)
+
+
+@pytest.mark.long
+def test_drivers_and_workers_killed_at_random_lose_and_double_nothing(corpus, tmp_path):
+    out, chance = tmp_path / "out", random.Random(1)
+    for number in range(20):
+        driver = drive(corpus, out, "new" if number == 0 else "resume", workers=chance.choice((1, 2, 3)))
+        time.sleep(chance.uniform(0.1, 3.0))
+        workers = children_of(driver.pid)
+        if workers and chance.random() < 0.5:
+            os.kill(chance.choice(workers), signal.SIGKILL)
+            time.sleep(chance.uniform(0.0, 1.0))
+        driver.kill()
+        driver.wait()
+        if (out / "errors.jsonl").exists():
+            break
+    assert drive(corpus, out, "resume").wait(120) == 0
     assert_same(corpus, out)
 
 

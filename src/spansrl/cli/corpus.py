@@ -186,6 +186,8 @@ def summary(out: Path, status: Status) -> Iterator[str]:
     errors = counted(status.errors, "error") + (f" in {out / 'errors.jsonl'}" if status.errors else "")
     documents = f"{counted(status.documents, 'document')}, {counted(status.sentences, 'sentence')}"
     yield f"{documents}, {rows}, {errors}"
+    if status.skipped_files:
+        yield f"skipped {counted(status.skipped_files, 'file')} that are not .txt, .jsonl, .csv or .parquet"
     for message, count in status.warnings.items():
         yield f"warning, {counted(count, 'time')}: {message}"
     if status.new_sentences:

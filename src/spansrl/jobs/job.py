@@ -61,6 +61,7 @@ class Status:
 
     total: Plan
     workers: int
+    skipped_files: int = 0  # of other kinds, in folders and globs
     shards: int = 0
     documents: int = 0
     sentences: int = 0
@@ -130,7 +131,7 @@ def run(
     directory = Directory(job.out.absolute(), job.to)
     with locked(directory):
         plan, manifest = _planned(job, directory, resume, progress)
-        status = Status(plan, workers or cores())
+        status = Status(plan, workers or cores(), manifest["counts"]["skipped_files"])
         if manifest["status"] == COMPLETE:
             _count_complete(status, manifest)
             directory.remove_progress()
