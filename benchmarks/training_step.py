@@ -18,11 +18,11 @@ import torch
 
 from measure import machine, matmul_rate, table
 from spansrl.arrays import Ragged, offsets_of
-from spansrl.inference.config import Config, config_from_dict
 from spansrl.nn.batch import Corpus
 from spansrl.nn.embedders.embed import LayeredEmbedder
 from spansrl.nn.network import Network
 from spansrl.structures import Argument, Proposition, Sentence, Span
+from spansrl.training.config import Config, config_from_dict
 from spansrl.training.loop import make_optimizer
 
 N, T, LAYERS, WIDTH, ROLES = 64, 25, 7, 384, 58

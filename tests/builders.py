@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from spansrl.inference.config import Config, OutputConfig, config_from_dict
+from spansrl.inference.config import OutputConfig
 from spansrl.inference.pipeline import Pipeline
 from spansrl.language.vocabulary import role_inventory
 from spansrl.structures import Argument, Proposition, Sentence, Span
+from spansrl.training.config import Config, config_from_dict
 
 if TYPE_CHECKING:
     from spansrl.nn.network import Network

@@ -19,8 +19,8 @@ import spansrl
 from spansrl.cli import COMMANDS, cli
 from spansrl.corpora.ewt import build_ewt
 from spansrl.formats import write_sentences
-from spansrl.inference.config import load_config
 from spansrl.inference.loading import shipped_model
+from spansrl.training.config import load_config
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "examples" / "sample"

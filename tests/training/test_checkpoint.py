@@ -13,9 +13,9 @@ from torch import nn
 
 from builders import make_network
 from spansrl.errors import ModelError, SpansrlError
-from spansrl.inference.config import TrainingConfig
 from spansrl.inference.directory import write_bytes
 from spansrl.training.checkpoint import load_state, read_state_facts, save_state, save_weights, saved_epoch
+from spansrl.training.config import TrainingConfig
 from spansrl.training.loop import make_optimizer
 
 
@@ -59,7 +59,7 @@ def test_a_loaded_state_goes_on_bit_for_bit(tmp_path):
 
     module, optimizer = make_module(seed=9)
     advance(module, optimizer, 1)
-    assert load_state(tmp_path / "state", module, optimizer) == {"position": {"step": 3}}
+    assert load_state(tmp_path / "state", module, optimizer)["position"] == {"step": 3}
     advance(module, optimizer, 4)
     assert_equal(tensors_of(module, optimizer), expected)
     assert {float(state["step"]) for state in optimizer.state.values()} == {7.0}
@@ -92,7 +92,7 @@ def test_equal_states_are_equal_files_wherever_they_are(tmp_path):
 def test_the_facts_of_a_state_are_read_without_its_tensors(tmp_path):
     module, optimizer = make_module()
     save_state(tmp_path / "state", module, optimizer, {"position": {"epoch": 5}})
-    assert read_state_facts(tmp_path / "state") == {"position": {"epoch": 5}}
+    assert read_state_facts(tmp_path / "state")["position"] == {"epoch": 5}
 
 
 @pytest.mark.parametrize("keep", [0, 1, 7, 200, -1])
@@ -188,3 +188,14 @@ def test_what_a_killed_process_left_half_written_is_taken_away_by_the_next_save(
     (tmp_path / ".file.tmp").write_bytes(b"half of it")
     write_bytes(tmp_path / "file", b"new")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_state_with_a_flipped_bit_is_rejected_when_resuming(tmp_path):
+    network = make_network()
+    optimizer = make_optimizer(network, TrainingConfig())
+    save_state(tmp_path / "state.safetensors", network, optimizer, {"position": {}})
+    content = bytearray((tmp_path / "state.safetensors").read_bytes())
+    content[-1] ^= 1
+    (tmp_path / "state.safetensors").write_bytes(content)
+    with pytest.raises(ModelError, match="checksum"):
+        load_state(tmp_path / "state.safetensors", network, optimizer)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from builders import SENTENCES
-from spansrl.inference.config import config_from_dict
 from spansrl.inference.loading import load
 from spansrl.inference.runtime import OnnxModel
 from spansrl.nn.encoders import ENCODERS
 from spansrl.nn.outputs import OUTPUTS
+from spansrl.training.config import config_from_dict
 from spansrl.training.export import MAX_DIFFERENCE, compare, export_model
 from spansrl.training.runs import Splits, execute, prepare_run
 

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spansrl.errors import ConfigError
-from spansrl.inference import config as config_module
-from spansrl.inference.config import SECTIONS, Config, config_from_dict, load_config
+from spansrl.inference import config as model_settings
+from spansrl.training import config as training_settings
+from spansrl.training.config import SECTIONS, Config, config_from_dict, load_config
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = sorted((ROOT / "configs").glob("*.toml"))
@@ -152,7 +153,7 @@ def test_overrides_are_read_as_the_setting_needs_them(toml):
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1).map(str.strip))
 def test_a_string_needs_no_quotes_whatever_it_looks_like(text):
     if text and not text.startswith(("'", '"')):
-        raw = config_module.with_overrides({}, [f"embedder.path={text}"])
+        raw = training_settings.with_overrides({}, [f"embedder.path={text}"])
         assert raw == {"embedder": {"path": text}}
 
 
@@ -213,7 +214,13 @@ def settings_tables() -> str:
 
 def field_comments() -> dict[tuple[str, str], str]:
     """(class, field) -> the comment on the field's line."""
-    source = inspect.getsource(config_module)
+    found = {}
+    for module in (model_settings, training_settings):
+        found |= comments_in(inspect.getsource(module))
+    return found
+
+
+def comments_in(source: str) -> dict[tuple[str, str], str]:
     tokens = tokenize.generate_tokens(StringIO(source).readline)
     by_line = {
         token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT
@@ -221,13 +228,16 @@ def field_comments() -> dict[tuple[str, str], str]:
     return {
         (node.name, item.target.id): by_line[item.lineno]
         for node in ast.parse(source).body
-        if isinstance(node, ast.ClassDef) and node.name != "Config"
+        if isinstance(node, ast.ClassDef) and node.name in {kind.__name__ for kind in SECTIONS.values()}
         for item in node.body
         if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
     }
 
 
 def test_the_page_describes_every_setting_as_the_code_does():
-    start, end = "<!-- settings: from src/spansrl/config.py -->\n", "<!-- end of settings -->"
+    start, end = (
+        "<!-- settings: from inference/config.py and training/config.py -->\n",
+        "<!-- end of settings -->",
+    )
     written = PAGE.read_text(encoding="utf-8").split(start)[1].split(end)[0]
     assert written == settings_tables(), f"put this between the marks in {PAGE.name}:\n{settings_tables()}"

@@ -12,11 +12,11 @@ import torch
 from builders import SENTENCES as BUILT
 from builders import make_network
 from spansrl.errors import ConfigError
-from spansrl.inference.config import config_from_dict
 from spansrl.inference.directory import WORDS
 from spansrl.nn.batch import Corpus, Gold
 from spansrl.nn.outputs.span import SpanOutput, boundary_marginals, distillation_loss, span_logits, span_loss
 from spansrl.structures import Argument, Proposition, Sentence, Span
+from spansrl.training.config import config_from_dict
 from spansrl.training.distillation import teacher_marginals
 from spansrl.training.runs import Splits, execute, prepare_run
 
@@ -128,7 +128,8 @@ def test_what_several_teachers_say_is_the_mean_of_what_each_says(tmp_path):
 
 
 def test_the_weight_is_the_teachers_share_of_the_loss():
-    network = make_network(distillation={"weight": 0.25})
+    network = make_network()
+    network.teacher_weight = 0.25
     corpus = Corpus.of(BUILT, network.roles)
     batch = corpus.whole()
     inputs = network.embedder.take(network.embedder.prepare(corpus.tokens), batch.rows)

@@ -10,11 +10,11 @@ import pytest
 from builders import SENTENCES, label_given, make_network
 from spansrl.errors import ConfigError, ModelError
 from spansrl.formats import write_sentences
-from spansrl.inference.config import MIXTURE_DEFAULTS, config_from_dict
 from spansrl.inference.loading import load
 from spansrl.nn.ensembles import ProductModel
 from spansrl.training import runs
 from spansrl.training.checkpoint import save_description, save_weights
+from spansrl.training.config import MIXTURE_DEFAULTS, config_from_dict
 from spansrl.training.ensembles import prepare_mixture, save_ensemble
 
 

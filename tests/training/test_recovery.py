@@ -7,11 +7,11 @@ import torch
 
 from builders import SENTENCES, make_network, make_sentence
 from spansrl.errors import ConfigError
-from spansrl.inference.config import config_from_dict
 from spansrl.inference.directory import ModelDirectory
 from spansrl.inference.loading import shipped_model
 from spansrl.inference.runtime import OnnxModel
 from spansrl.structures import Argument, Proposition, Sentence, Span
+from spansrl.training.config import config_from_dict
 from spansrl.training.export import MAX_DIFFERENCE, compare, export_model
 from spansrl.training.recovery import find_start, load_start, settings_of_start, start_from
 from spansrl.training.runs import Splits, execute, prepare_run

@@ -9,6 +9,7 @@ import re
 import resource
 import shutil
 import subprocess
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -501,3 +502,16 @@ def test_a_run_over_elmo_says_which_one_it_is(data, tmp_path):
     encoder = json.loads((tmp_path / "out" / "config.json").read_text())["provenance"]["encoder"]
     assert encoder == describe_weights(elmo / "weights.hdf5")
     assert encoder.startswith("ELMo weights of unknown origin (sha256 ")
+
+
+def test_a_record_without_newer_settings_resumes_with_their_defaults(tmp_path):
+    config = make_config()
+    splits = runs.Splits([], [], {})
+    facts = runs.run_facts(config, splits)
+    old = json.loads(json.dumps(facts))
+    del old["config"]["training"]["average"], old["config"]["encoder"]["attention_heads"]
+    (tmp_path / "run.json").write_text(json.dumps(old))
+    assert run_directory.find_position(tmp_path, facts, resume=True) is None
+    other = runs.run_facts(replace(config, training=replace(config.training, average=0.9)), splits)
+    with pytest.raises(ConfigError, match=r"training.average = 0.0, this one 0.9"):
+        run_directory.find_position(tmp_path, other, resume=True)

@@ -84,8 +84,8 @@ def mixture(
     import torch
 
     from spansrl.cli.train import default_cache, feature_progress, report_run, say
-    from spansrl.inference.config import MIXTURE_DEFAULTS, config_from_dict, load_config, with_overrides
     from spansrl.training import run_directory, runs
+    from spansrl.training.config import MIXTURE_DEFAULTS, config_from_dict, load_config, with_overrides
     from spansrl.training.ensembles import expert_settings, mixture_facts, prepare_mixture
 
     if threads:

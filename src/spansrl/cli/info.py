@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from spansrl.checks import counted
-from spansrl.inference.config import Config
+from spansrl.inference.config import ModelConfig
 from spansrl.inference.directory import MANIFEST, ModelDirectory
 from spansrl.inference.loading import shipped_model
 from spansrl.visualize.characters import visible
@@ -79,7 +79,7 @@ def _family(model: ModelDirectory) -> Iterator[tuple[str, str]]:
     yield "finds", finds
 
 
-def _in_words(config: Config) -> str:
+def _in_words(config: ModelConfig) -> str:
     output = f"{config.output.kind} output"
     layers = f", {config.encoder.kind} encoder with {counted(config.encoder.layers, 'layer')}"
     encoder = "" if config.encoder.kind == "none" else layers

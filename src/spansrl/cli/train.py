@@ -17,7 +17,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 from spansrl.cli.torch_extra import device_option, threads_option
 
 if TYPE_CHECKING:
-    from spansrl.inference.config import Config
+    from spansrl.training.config import Config
     from spansrl.training.distributed import Workers
     from spansrl.training.runs import Event, Run
 
@@ -83,7 +83,7 @@ def command(
     require_torch("training")
     import torch
 
-    from spansrl.inference.config import load_config
+    from spansrl.training.config import load_config
     from spansrl.training.distributed import joined
     from spansrl.training.recovery import settings_of_start
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from spansrl.errors import ConfigError, ModelError, SpansrlError
 from spansrl.formats import storage
-from spansrl.inference.config import Config, config_from_dict
+from spansrl.inference.config import ModelConfig, model_config
 
 FORMAT = 1  # of a model directory; raised when older code could not read it
 DESCRIPTION = "config.json"
@@ -76,7 +76,7 @@ class ModelDirectory:
 
     path: Path
     description: Mapping[str, Any]  # config.json
-    config: Config | None  # of a single network; None for ensembles
+    config: ModelConfig | None  # of a single network; None for ensembles
 
     @classmethod
     def read(cls, source: Path | ModelDirectory, *, kind: str | None = None) -> ModelDirectory:
@@ -117,7 +117,7 @@ class ModelDirectory:
         return self.config is not None and self.config.tasks.any
 
     @property
-    def network_config(self) -> Config:
+    def network_config(self) -> ModelConfig:
         """The settings of a single network."""
         self.of_kind("network")
         assert self.config is not None
@@ -154,12 +154,12 @@ def _check_names(path: Path, key: str, names: Any) -> None:
         raise ModelError(f"{path}: '{key}' names a {key.removesuffix('s')} twice")
 
 
-def _config(description: Mapping[str, Any], directory: Path) -> Config:
+def _config(description: Mapping[str, Any], directory: Path) -> ModelConfig:
     config = description.get("config")
     if not isinstance(config, dict):
         raise ModelError(f"{directory / DESCRIPTION}: 'config' must be an object")
     try:
-        return config_from_dict(config)
+        return model_config(config)
     except ConfigError as error:
         raise ModelError(f"{directory / DESCRIPTION}: {error}") from error
 

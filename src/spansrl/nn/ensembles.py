@@ -18,7 +18,6 @@ from torch import Tensor, nn
 from spansrl.arrays import IntArray, Ragged
 from spansrl.decoding import SCORES, Scores, make_scores
 from spansrl.errors import ModelError
-from spansrl.inference.config import TrainingConfig
 from spansrl.inference.model import Encoding, PredicateScores, Prepared, Tokens, lengths_of
 from spansrl.nn.batch import Batch, Corpus
 from spansrl.nn.embedders.embed import LayeredEmbedder
@@ -128,27 +127,6 @@ def expert_features(
 
         stores.append(cached_rows(path, lengths, (expert.encoder.out_width,), compute, progress))
     return ExpertFeatures(corpus, tuple(stores))
-
-
-@dataclass(frozen=True, slots=True)
-class MixtureExamples:
-    """Training data of a mixture: batches with the experts' vectors."""
-
-    features: ExpertFeatures
-    config: TrainingConfig
-    device: torch.device
-
-    def steps(self) -> int:
-        """Batches in an epoch."""
-        return self.features.corpus.steps(self.config.batch_size, by_sentence=False)
-
-    def epoch(self, epoch: int, skip: int = 0) -> Iterator[tuple[Batch, MixtureInput]]:
-        """The batches of an epoch, without the first `skip`."""
-        corpus, settings = self.features.corpus, self.config
-        for props in corpus.epoch_items(
-            settings.batch_size, seed=settings.seed, epoch=epoch, by_sentence=False
-        )[skip:]:
-            yield corpus.batch(props).to(self.device), self.features.take(props).to(self.device)
 
 
 class Ensemble:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from spansrl.arrays import IntArray
 from spansrl.decoding import Scores, make_scores
-from spansrl.inference.config import Config
+from spansrl.inference.config import ModelConfig
 from spansrl.inference.inputs.pieces import PieceStore
 from spansrl.inference.model import Encoding, PredicateScores, Prepared, Tokens, lengths_of, narrowed
 from spansrl.language.vocabulary import Vocabulary
@@ -30,9 +30,10 @@ class Network(nn.Module):
     output: Output
 
     def __init__(
-        self, config: Config, roles: Sequence[str], embedder: Embedder, senses: Sequence[str] = ()
+        self, config: ModelConfig, roles: Sequence[str], embedder: Embedder, senses: Sequence[str] = ()
     ) -> None:
         super().__init__()
+        self.teacher_weight = 0.0  # share of teachers in the loss of the arguments
         self.config = config
         self.roles = Vocabulary(roles)
         self.senses = Vocabulary(senses) if config.tasks.any else None
@@ -61,8 +62,7 @@ class Network(nn.Module):
         x = self.embedder(inputs)  # (S, T, D)
         total: Tensor = x.new_zeros(())
         if batch.n_props:
-            weight = self.config.distillation.weight
-            total = self.output.loss(self.encoder(x, batch), batch, weight)
+            total = self.output.loss(self.encoder(x, batch), batch, self.teacher_weight)
         if self.tasks is not None and batch.tasks is not None:
             total = total + self.tasks.loss(x, batch.sentence, batch.pred, batch.tasks) / max(
                 1, batch.n_props

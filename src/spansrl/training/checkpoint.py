@@ -5,6 +5,7 @@ A run's state is one file, replaced in one go.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -163,6 +164,7 @@ def save_state(
             tensors[_random_key(kind, rank)] = part
     if not workers.is_first:
         return
+    facts = {**facts, "sha256": _digest(tensors)}
     # One entry only: the order of several is not defined, and the file should depend on its content alone.
     write_bytes(path, to_safetensors(tensors, metadata={"state": json.dumps(facts)}))
 
@@ -177,6 +179,8 @@ def load_state(
     """Put module, optimiser and random state back; returns the facts that were saved with them."""
     facts = read_state_facts(path)
     tensors = _load_tensors(path)
+    if "sha256" in facts and facts["sha256"] != _digest(tensors):
+        raise ModelError(f"{path}: damaged (its checksum differs); start again in another --out")
     try:
         module.load_state_dict({name: tensors[f"weights.{name}"] for name in module.state_dict()})
         for name, parameter in module.named_parameters():
@@ -211,6 +215,15 @@ def _random_states() -> dict[str, Tensor]:
 def _random_key(kind: str, rank: int) -> str:
     """The name of a process's random state in the file; the first one's has no number."""
     return f"random.{kind}.{rank}" if rank else f"random.{kind}"
+
+
+def _digest(tensors: Mapping[str, Tensor]) -> str:
+    """SHA-256 of all names and values."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(f"{name} {tensors[name].dtype} {list(tensors[name].shape)}".encode())
+        digest.update(tensors[name].reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
 
 
 def read_state_facts(path: Path) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,16 @@ import torch
 
 from spansrl.errors import ModelError
 from spansrl.evaluation import score
-from spansrl.inference.config import OutputConfig, TrainingConfig
+from spansrl.inference.config import OutputConfig
 from spansrl.inference.directory import DESCRIPTION, FORMAT, WEIGHTS, ModelDirectory, file_hash, write_json
 from spansrl.inference.pipeline import Pipeline
-from spansrl.nn.batch import Corpus
+from spansrl.nn.batch import Batch, Corpus
 from spansrl.nn.embedders.embed import LayeredEmbedder, read_precomputed_features
 from spansrl.nn.embedders.features import Progress
 from spansrl.nn.ensembles import (
+    ExpertFeatures,
     Mixture,
-    MixtureExamples,
+    MixtureInput,
     MixtureModel,
     ProductModel,
     expert_features,
@@ -30,6 +31,7 @@ from spansrl.nn.ensembles import (
 from spansrl.nn.network import Network, TorchModel
 from spansrl.structures import Sentence
 from spansrl.training.checkpoint import load_network, load_weights
+from spansrl.training.config import TrainingConfig
 from spansrl.training.runs import Run, Splits
 
 # What of an expert's directory is copied; its state and log stay with the run.
@@ -112,6 +114,27 @@ def _link_or_copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
+@dataclass(frozen=True, slots=True)
+class MixtureExamples:
+    """Training data of a mixture: batches with the experts' vectors."""
+
+    features: ExpertFeatures
+    config: TrainingConfig
+    device: torch.device
+
+    def steps(self) -> int:
+        """Batches in an epoch."""
+        return self.features.corpus.steps(self.config.batch_size, by_sentence=False)
+
+    def epoch(self, epoch: int, skip: int = 0) -> Iterator[tuple[Batch, MixtureInput]]:
+        """The batches of an epoch, without the first `skip`."""
+        corpus, settings = self.features.corpus, self.config
+        for props in corpus.epoch_items(
+            settings.batch_size, seed=settings.seed, epoch=epoch, by_sentence=False
+        )[skip:]:
+            yield corpus.batch(props).to(self.device), self.features.take(props).to(self.device)
+
+
 def mixture_facts(sources: Sequence[Path], splits: Splits, config: TrainingConfig) -> dict[str, Any]:
     """What a mixture's run is made of: a directory with other facts holds another run."""
     weights = [file_hash(source / WEIGHTS) for source in sources]
@@ -150,4 +173,4 @@ def prepare_mixture(
 
 def expert_settings(sources: Sequence[Path]) -> list[Mapping[str, Any]]:
     """The experts' settings, for the record."""
-    return [ModelDirectory.read(source).network_config.to_dict() for source in sources]
+    return [ModelDirectory.read(source, kind="network").description["config"] for source in sources]

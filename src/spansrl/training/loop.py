@@ -17,9 +17,9 @@ from torch import Tensor, nn
 
 from spansrl.errors import SpansrlError
 from spansrl.evaluation import Score
-from spansrl.inference.config import TrainingConfig
 from spansrl.nn.batch import Batch
 from spansrl.training.averaging import WeightAverage
+from spansrl.training.config import TrainingConfig
 from spansrl.training.distributed import ALONE, Workers
 
 

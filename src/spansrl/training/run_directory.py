@@ -31,6 +31,7 @@ from spansrl.training.checkpoint import (
     save_weights,
     saved_epoch,
 )
+from spansrl.training.config import Config
 from spansrl.training.distributed import ALONE, Workers
 from spansrl.training.loop import Position
 
@@ -192,6 +193,8 @@ def _check_same_run(recorded: Any, facts: Mapping[str, Any], out: Path) -> None:
     recorded = {"processes": 1, **recorded}  # older records do not have it
     was = _flat({key: value for key, value in recorded.items() if key in facts})
     now = _flat(json.loads(json.dumps(facts)))
+    defaults = _flat({"config": Config().to_dict()})  # settings that are newer than the record
+    was = {key: defaults[key] for key in now if key in defaults} | was
     for key in sorted(set(was) | set(now)):
         kind, _, name = key.partition(".")
         if was.get(key) == now.get(key) or name in FREE_SETTINGS:

@@ -20,7 +20,7 @@ from spansrl.checks import counted
 from spansrl.errors import ConfigError, DataError
 from spansrl.evaluation import Score, score
 from spansrl.formats import read_sentences
-from spansrl.inference.config import Config, TrainingConfig
+from spansrl.inference.config import ModelConfig
 from spansrl.inference.directory import file_hash
 from spansrl.inference.inputs.pieces import PieceStore
 from spansrl.inference.lexicon import learn_lexicon
@@ -41,6 +41,7 @@ from spansrl.training.checkpoint import (
     save_lexicon,
     save_weights,
 )
+from spansrl.training.config import Config, TrainingConfig
 from spansrl.training.distillation import teacher_marginals
 from spansrl.training.distributed import ALONE, Workers
 from spansrl.training.loop import Examples, Position, Step, Trainable, make_optimizer, train
@@ -174,6 +175,7 @@ def prepare_run(
     inventory = learn_lexicon(splits.train, splits.more) if config.tasks.any else None
     senses = () if inventory is None else inventory.senses
     network = Network(config, role_inventory(splits.train), embedder, senses)
+    network.teacher_weight = config.distillation.weight
     notes = [] if start is None else start_from(network, load_start(start), config.training.start)
     corpus = Corpus.of(splits.train, network.roles, inventory=inventory, partial=splits.partial)
     if config.distillation.teachers:
@@ -229,7 +231,7 @@ def _describe(out: Path, network: Network, splits: Splits, inventory: SenseInven
         save_lexicon(out, inventory)
 
 
-def _encoder(config: Config) -> dict[str, str]:
+def _encoder(config: ModelConfig) -> dict[str, str]:
     """Which ELMo it is: one that is published, or one of the user's own."""
     if config.embedder.kind != "elmo" or config.embedder.precomputed:
         return {}
