@@ -200,6 +200,8 @@ def test_answers_match_the_openapi_document(client, document):
         {"text": "a"},
         {"tokens": ["a"], "predicates": [0]},
         {"texts": ["a", "b"], "predicates": "verbs"},
+        {"text": "a", "min_prob": 0.5, "decoder": "exact"},
+        {"tokens": ["a"], "predicates": [0, 0]},
         {"items": [{"text": "a"}], "text": None, "html": True},
     ],
 )
@@ -218,7 +220,8 @@ def test_the_openapi_schema_accepts_what_the_server_accepts(client, document, me
         {"tokens": ["a", ""]},
         {"text": "a", "tokens": ["a"]},
         {"text": "a", "items": [{"text": "a"}]},
-        {"tokens": ["a"], "predicates": [0, 0]},
+        {"text": "a", "min_prob": -1},
+        {"text": "a", "decoder": "best"},
         {"tokens": ["a"], "predicates": [-1]},
         {"tokens": ["a"], "predicates": [0, "verb"]},
         {"text": "a", "predicates": ["adverb"]},

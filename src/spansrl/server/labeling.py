@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
+from spansrl.decoding import Method
 from spansrl.inference.cutting import sentences_of
 from spansrl.language.english import looks_english
+from spansrl.inference.pipeline import Pipeline
 from spansrl.language.frames import FrameIndex
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.visualize import sentence_html, sentence_svg
 
-GIVEN = "given"
 NOT_ENGLISH = "the text does not look like English, the only language supported"
 _SAMPLE = 2000  # characters of a text that show its language
 _WORD = re.compile(r"[^\W\d_]+")
@@ -32,7 +33,7 @@ class LabelsSentences(Protocol):
         """Meanings of senses and roles."""
 
     def steps(
-        self, sentences: Sequence[Sentence], *, predicates: Any = ...
+        self, sentences: Sequence[Sentence], *, predicates: Any = ..., min_prob: float | None = ...
     ) -> Generator[int, None, list[Sentence]]:
         """Label one batch; yield the cost that is left after each step."""
 
@@ -50,6 +51,8 @@ class Options:
     """How to label, and what to return."""
 
     predicates: str | tuple[str, ...] = PREDICATE_TYPES  # types, or "given"
+    min_prob: float | None = None
+    decoder: Method | None = None
     html: bool = False
     svg: bool = False
     explain: bool = False
@@ -57,12 +60,14 @@ class Options:
     @property
     def key(self) -> object:
         """Sentences whose options agree in this may be labeled together."""
-        return self.predicates
+        return self.predicates, self.min_prob, self.decoder
 
     def steps(
         self, pipeline: LabelsSentences, sentences: Sequence[Sentence]
     ) -> Generator[int, None, list[Sentence]]:
-        return pipeline.steps(sentences, predicates=self.predicates)
+        if self.decoder is not None and isinstance(pipeline, Pipeline):
+            pipeline = replace(pipeline, decoder=self.decoder)
+        return pipeline.steps(sentences, predicates=self.predicates, min_prob=self.min_prob)
 
     def render(self, sent: Sentence, frames: FrameIndex | None) -> Rendered:
         data = sent.to_dict()

@@ -21,20 +21,17 @@ from pydantic.config import JsonDict
 from pydantic_core import ErrorDetails, PydanticCustomError
 from starlette.datastructures import QueryParams
 
-from spansrl.errors import DataError
+from spansrl.decoding import METHODS as DECODERS
+from spansrl.errors import ConfigError, DataError
 from spansrl.formats.jsonl import decode_json
+from spansrl.inference.predicates import GIVEN, PLURALS, Wanted
 from spansrl.server import labeling
-from spansrl.server.labeling import GIVEN, Job
+from spansrl.server.labeling import Job
 from spansrl.server.limits import Limits
 from spansrl.server.refusals import RefusedError
-from spansrl.structures import PREDICATE_TYPES
+from spansrl.structures import PREDICATE_TYPES, Sentence
 
 SENTENCE = "#/components/schemas/Sentence"  # where OpenAPI has the schema of the wire format
-# "verb" and "verbs" are the same.
-_PLURALS = ("verbs", "nouns", "adjectives", "auxiliaries")
-TYPES = dict(zip((*PREDICATE_TYPES, *_PLURALS), PREDICATE_TYPES * 2, strict=True))
-
-
 def _invalid(message: str) -> PydanticCustomError:
     return PydanticCustomError("invalid", "{message}", {"message": message})
 
@@ -47,42 +44,30 @@ def _check_text(text: str) -> str:
     return text
 
 
-def _predicates(value: Any) -> tuple[str, ...] | tuple[int, ...] | None:
-    """One type or several, or token indices."""
+def _wanted(value: Any) -> Wanted | None:
     if value is None:
         return None
-    items = [value] if isinstance(value, str) else value
-    if not isinstance(items, list):
-        raise _invalid("must be a predicate type, a list of types, or a list of token indices")
-    if all(isinstance(item, int) and not isinstance(item, bool) for item in items):
-        if any(item < 0 for item in items):
-            raise _invalid("token indices count from 0")
-        if len(set(items)) < len(items):
-            raise _invalid("a token index appears twice")
-        return tuple(sorted(items))
-    if unknown := [item for item in items if not isinstance(item, str) or item not in TYPES]:
-        raise _invalid(
-            f"unknown predicate type {unknown[0]!r}. Choose from: {', '.join(PREDICATE_TYPES)}; "
-            "or give token indices"
-        )
-    return tuple(dict.fromkeys(TYPES[item] for item in items))
+    try:
+        wanted = Wanted.of(value)
+    except ConfigError as error:
+        raise _invalid(str(error)) from None
+    if wanted.given and wanted.indices is None:
+        raise _invalid(f"'{GIVEN}' is not possible here; give the token indices")
+    return wanted
 
 
 _CHECKED = AfterValidator(_check_text)
 _NO_NUL_SCHEMA = Field(json_schema_extra={"pattern": r"^[^\u0000]*$"})
 Text = Annotated[str, _CHECKED, _NO_NUL_SCHEMA]
 Token = Annotated[str, Field(min_length=1), _CHECKED, _NO_NUL_SCHEMA]
-_TYPE_SCHEMA: JsonDict = {"enum": list(TYPES)}
-_TYPES_SCHEMA: JsonDict = {"type": "array", "items": _TYPE_SCHEMA, "minItems": 1}
-_INDICES_SCHEMA: JsonDict = {
-    "type": "array",
-    "items": {"type": "integer", "minimum": 0},
-    "uniqueItems": True,
-}
+_TYPE: JsonDict = {"enum": [*PREDICATE_TYPES, *PLURALS]}
+_INDEX: JsonDict = {"type": "integer", "minimum": 0}
 Predicates = Annotated[
     Any,
-    BeforeValidator(_predicates),
-    WithJsonSchema({"anyOf": [_TYPE_SCHEMA, _TYPES_SCHEMA, _INDICES_SCHEMA, {"type": "null"}]}),
+    BeforeValidator(_wanted),
+    WithJsonSchema(
+        {"anyOf": [_TYPE, *({"type": "array", "items": item} for item in (_TYPE, _INDEX)), {"type": "null"}]}
+    ),
     Field(description="Predicate types to find (all by default); with 'tokens' also token indices from 0."),
 ]
 
@@ -109,6 +94,13 @@ class Options(_Message):
     """How to label, and what to return."""
 
     predicates: Predicates = None
+    min_prob: (
+        Annotated[
+            float, Field(ge=0, le=1, strict=False, description="Leave out arguments that are less probable.")
+        ]
+        | None
+    ) = None
+    decoder: Annotated[Literal[DECODERS], Field(description="How arguments are chosen.")] | None = None  # type: ignore[valid-type]
     html: Annotated[bool, Field(description="Add a drawing of each sentence as an HTML fragment.")] = False
     svg: Annotated[bool, Field(description="Add a drawing of each sentence as SVG.")] = False
     explain: Annotated[
@@ -125,7 +117,10 @@ class Options(_Message):
             if value in ("true", "false"):
                 found[name] = value == "true"
         with _refusing("the query", cls):
-            return cls.model_validate(found)
+            options = cls.model_validate(found)
+        if options.predicates is not None and options.predicates.given:
+            raise _refusal("the query is invalid: token indices belong into the lines")
+        return options
 
 
 class Item(_Message):
@@ -142,30 +137,30 @@ class Item(_Message):
     def check(self) -> Self:
         if (self.text is None) == (self.tokens is None):
             raise _invalid("give either 'text' or 'tokens'")
-        self._check_predicates(self.tokens)
+        self._check_indices()
         return self
 
-    def _check_predicates(self, tokens: Sequence[str] | None) -> None:
-        indices = self.predicates or ()
-        if indices and isinstance(indices[0], int):
-            if tokens is None:
+    def _check_indices(self) -> None:
+        if self.predicates is not None and self.predicates.given:
+            if self.tokens is None:
                 raise _invalid("'predicates' has token indices, which need 'tokens'")
-            if indices[-1] >= len(tokens):
-                raise _invalid(
-                    f"'predicates' has {indices[-1]}; the tokens' indices end at {len(tokens) - 1}"
-                )
+            try:
+                self.predicates.in_sentence(Sentence(tuple(self.tokens)))
+            except DataError as error:
+                raise _invalid(f"'predicates': {error}") from None
 
     def job(self, options: Options) -> Job:
         """The item with the options of its request; its own predicates come first."""
-        wanted = options.predicates if self.predicates is None else self.predicates
-        given = self.tokens is not None and wanted is not None and TYPES.keys().isdisjoint(wanted)
+        wanted = self.predicates or options.predicates or Wanted.of(None)
         return Job(
             text=self.text,
             tokens=tuple(self.tokens or ()),
-            predicates=wanted if given else (),
+            predicates=wanted.indices or (),
             id=self.id,
             options=labeling.Options(
-                predicates=GIVEN if given else wanted or PREDICATE_TYPES,
+                predicates=GIVEN if wanted.given else tuple(t for t in PREDICATE_TYPES if t in wanted.types),
+                min_prob=options.min_prob,
+                decoder=options.decoder,
                 html=options.html,
                 svg=options.svg,
                 explain=options.explain,
@@ -189,7 +184,7 @@ class LabelRequest(Options, Item):
             raise _invalid(f"give one of 'text', 'texts', 'tokens' or 'items'; found {found}")
         if self.id is not None and names[0] in ("texts", "items"):
             raise _invalid("'id' is for one text; give each of the 'items' its own")
-        self._check_predicates(self.tokens)
+        self._check_indices()
         return self
 
     def jobs(self) -> list[Job]:
