@@ -34,7 +34,11 @@ class FakePipeline:
         self.steps_done = 0
 
     def steps(
-        self, sentences: Sequence[Sentence], *, predicates: object = PREDICATE_TYPES, min_prob: float | None = None
+        self,
+        sentences: Sequence[Sentence],
+        *,
+        predicates: object = PREDICATE_TYPES,
+        min_prob: float | None = None,
     ) -> Generator[int, None, list[Sentence]]:
         texts = [sent.text or " ".join(sent.tokens) for sent in sentences]
         self.calls.append(texts)

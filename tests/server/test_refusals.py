@@ -59,8 +59,14 @@ BAD_BODIES = {
     "an index below 0": (b'{"tokens": ["a"], "predicates": [-1]}', "no token -1"),
     "given predicates that are not": (b'{"tokens": ["a"], "predicates": "given"}', "token indices"),
     "an unknown decoder": (b'{"text": "a", "decoder": "best"}', "decoder: Input should be 'greedy'"),
-    "a probability above 1": (b'{"text": "a", "min_prob": 2}', "min_prob: Input should be less than or equal"),
-    "a probability as a string": (b'{"text": "a", "min_prob": "x"}', "min_prob: Input should be a valid number"),
+    "a probability above 1": (
+        b'{"text": "a", "min_prob": 2}',
+        "min_prob: Input should be less than or equal",
+    ),
+    "a probability as a string": (
+        b'{"text": "a", "min_prob": "x"}',
+        "min_prob: Input should be a valid number",
+    ),
     "an index as a float": (b'{"tokens": ["a"], "predicates": [0.0]}', "predicates: unknown predicate type"),
     "an index as a boolean": (b'{"tokens": ["a"], "predicates": [false]}', "predicates: unknown"),
     "an unknown type": (b'{"text": "a", "predicates": ["adverb"]}', "unknown predicate type 'adverb'."),
@@ -141,7 +147,14 @@ def test_options_in_an_address_that_takes_none_are_refused(client):
 
 
 def test_options_of_a_stream_are_checked(client):
-    for query in ("?html=yes", "?predicates=adverb", "?predicates=", "?color=red", "?predicates=1", "?min_prob=x"):
+    for query in (
+        "?html=yes",
+        "?predicates=adverb",
+        "?predicates=",
+        "?color=red",
+        "?predicates=1",
+        "?min_prob=x",
+    ):
         assert client.stream({"text": "a"}, query=query).status == 422
 
 

@@ -36,12 +36,7 @@ def run(scenario):
 
 def submitted(scheduler, *texts):
     """A task for each text, which is in the queue soon."""
-
-    async def ask(job):
-        scheduler.check_wait([job])
-        return await scheduler.submit([job])
-
-    return [asyncio.create_task(ask(Job(text))) for text in texts]
+    return [asyncio.create_task(scheduler.submit([Job(text)])) for text in texts]
 
 
 async def until(true):
@@ -164,9 +159,11 @@ def test_requests_that_would_wait_too_long_are_refused():
             for task in refused:
                 with pytest.raises(BusyError):
                     await task
+            patient = asyncio.create_task(scheduler.submit([Job("It rained.")], patient=True))
+            await asyncio.sleep(0.01)
             pipeline.may_go.set()
-            assert len(await asyncio.gather(*accepted)) == len(accepted)
-            scheduler.check_wait([Job("It rained.")])
+            assert len(await asyncio.gather(*accepted, patient)) == len(accepted) + 1
+            assert await scheduler.submit([Job("It rained.")])
 
     run(scenario)
 
@@ -192,7 +189,6 @@ def test_one_long_request_does_not_make_short_ones_wait_too_long():
 def test_a_request_of_any_size_is_accepted_when_nothing_else_is_there():
     async def scenario():
         async with working(FakePipeline(), wait_seconds=0.001) as scheduler:
-            scheduler.check_wait([Job("It rained. " * 500)])
             (result,) = await scheduler.submit([Job("It rained. " * 500)])
             assert result.count(b'"props"') == 500
 

@@ -72,15 +72,15 @@ def test_an_empty_stream_is_answered_with_nothing(client):
     assert (answer.status, answer.body) == (200, b"")
 
 
-def test_options_stand_in_the_address(client, pipeline):
+def test_options_are_in_the_query(client, pipeline):
     (line,) = client.stream({"text": "It rained."}, query="?predicates=noun,verb&html=true").lines
-    assert pipeline.predicates == [("noun", "verb")]
+    assert pipeline.predicates == [("verb", "noun")]
     assert len(line["html"]) == 1
 
 
-def test_types_may_stand_in_an_option_each(client, pipeline):
+def test_types_may_be_separate_options(client, pipeline):
     client.stream({"text": "It rained."}, query="?predicates=noun&predicates=verbs,adjective")
-    assert pipeline.predicates == [("noun", "verb", "adjective")]
+    assert pipeline.predicates == [("verb", "noun", "adjective")]
 
 
 def test_answers_come_before_the_input_has_ended(client):

@@ -86,7 +86,6 @@ async def label(request: Request) -> Response:
         raise RefusedError(422, "invalid", "this path has no query options; put them into the body")
     jobs = parse(LabelRequest, await read_body(request, service.limits)).jobs()
     check_sizes(jobs, service.limits)
-    service.check_wait(jobs)
     results = await unless_gone(request, service.label(jobs))
     return Response(b'{"results": [' + b", ".join(results) + b"]}\n", media_type="application/json")
 

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
-from spansrl.decoding import Method
+from spansrl.decoding import Decoder
 from spansrl.inference.cutting import sentences_of
 from spansrl.language.english import looks_english
 from spansrl.inference.pipeline import Pipeline
@@ -33,7 +33,7 @@ class LabelsSentences(Protocol):
         """Meanings of senses and roles."""
 
     def steps(
-        self, sentences: Sequence[Sentence], *, predicates: Any = ..., min_prob: float | None = ...
+        self, sentences: Sequence[Sentence], *, predicates: Any = ..., **given: float
     ) -> Generator[int, None, list[Sentence]]:
         """Label one batch; yield the cost that is left after each step."""
 
@@ -52,7 +52,7 @@ class Options:
 
     predicates: str | tuple[str, ...] = PREDICATE_TYPES  # types, or "given"
     min_prob: float | None = None
-    decoder: Method | None = None
+    decoder: Decoder | None = None
     html: bool = False
     svg: bool = False
     explain: bool = False
@@ -67,7 +67,8 @@ class Options:
     ) -> Generator[int, None, list[Sentence]]:
         if self.decoder is not None and isinstance(pipeline, Pipeline):
             pipeline = replace(pipeline, decoder=self.decoder)
-        return pipeline.steps(sentences, predicates=self.predicates, min_prob=self.min_prob)
+        given = {} if self.min_prob is None else {"min_prob": self.min_prob}
+        return pipeline.steps(sentences, predicates=self.predicates, **given)
 
     def render(self, sent: Sentence, frames: FrameIndex | None) -> Rendered:
         data = sent.to_dict()

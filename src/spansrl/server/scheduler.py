@@ -70,7 +70,7 @@ class Ticket:
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self.jobs = jobs
-        self.uncut = _cost(jobs)
+        self.uncut = float(COST_PER_CHAR * sum(job.chars for job in jobs))
         self.ready: deque[Piece] = deque()
         self.ready_cost = 0.0
         self.paused: deque[Run] = deque()
@@ -198,9 +198,14 @@ class Scheduler:
     def stop_threads(self) -> None:
         self._executor.shutdown(wait=False)
 
-    async def submit(self, jobs: Sequence[Job]) -> list[bytes]:
-        """Return the result of each job as JSON. Canceling drops the work that is left."""
+    async def submit(self, jobs: Sequence[Job], *, patient: bool = False) -> list[bytes]:
+        """Return the result of each job as JSON; raise BusyError if it would take too long.
+
+        A patient request is accepted however long it takes. Canceling drops the work that is left.
+        """
         ticket = Ticket(jobs)
+        if self._tickets and not patient:
+            self._check_wait(ticket.cost)
         self._tickets.add(ticket)
         self._enqueue(ticket)
         try:
@@ -218,18 +223,12 @@ class Scheduler:
         own = math.ceil(max(1.0, cost) / turn) * turn
         return sum(min(ticket.cost, own) for ticket in self._tickets) / (self._rate * self._threads)
 
-    def check_wait(self, jobs: Sequence[Job]) -> None:
-        """Raise BusyError if a request would take too long; one is always accepted if there are no others."""
-        cost = _cost(jobs)
+    def _check_wait(self, cost: float) -> None:
         if (wait := self.wait(cost)) > self._wait_seconds:
             raise BusyError(wait)
         # If others keep arriving, every turn of this request waits for one turn of each of them.
         turns = math.ceil(cost / (TURN_SECONDS * self._rate))
-        if (
-            turns > 1
-            and self._tickets
-            and (longest := turns * self.wait() + cost / self._rate) > self._seconds
-        ):
+        if turns > 1 and (longest := turns * self.wait() + cost / self._rate) > self._seconds:
             raise BusyError(longest)
 
     @property
@@ -361,7 +360,3 @@ class Scheduler:
     def _measure(self, cost: float, seconds: float) -> None:
         before = self._measured
         self._measured = _MEMORY * before[0] + cost, _MEMORY * before[1] + max(1e-6, seconds)
-
-
-def _cost(jobs: Sequence[Job]) -> float:
-    return float(COST_PER_CHAR * sum(job.chars for job in jobs))

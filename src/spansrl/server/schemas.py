@@ -21,7 +21,7 @@ from pydantic.config import JsonDict
 from pydantic_core import ErrorDetails, PydanticCustomError
 from starlette.datastructures import QueryParams
 
-from spansrl.decoding import METHODS as DECODERS
+from spansrl.decoding import DECODERS
 from spansrl.errors import ConfigError, DataError
 from spansrl.formats.jsonl import decode_json
 from spansrl.inference.predicates import GIVEN, PLURALS, Wanted
@@ -32,6 +32,8 @@ from spansrl.server.refusals import RefusedError
 from spansrl.structures import PREDICATE_TYPES, Sentence
 
 SENTENCE = "#/components/schemas/Sentence"  # where OpenAPI has the schema of the wire format
+
+
 def _invalid(message: str) -> PydanticCustomError:
     return PydanticCustomError("invalid", "{message}", {"message": message})
 

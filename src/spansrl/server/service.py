@@ -98,19 +98,14 @@ class Service:
         if self.finishing.is_set():
             raise RefusedError(503, "shutting_down", "the server is shutting down; try again", retry_after=5)
 
-    def check_wait(self, jobs: Sequence[Job]) -> None:
-        """Raise a RefusedError if the jobs would wait too long for others."""
-        try:
-            self._scheduler.check_wait(jobs)
-        except BusyError as busy:
-            message = f"{busy}, and the limit {self.limits.wait_seconds:g} s; try again later"
-            raise RefusedError(429, "busy", message, retry_after=_retry_after(busy.wait)) from None
-
-    async def label(self, jobs: Sequence[Job]) -> list[bytes]:
+    async def label(self, jobs: Sequence[Job], *, patient: bool = False) -> list[bytes]:
         """The results as JSON objects, or a RefusedError."""
         try:
             async with asyncio.timeout(self.limits.seconds):
-                return await self._scheduler.submit(jobs)
+                return await self._scheduler.submit(jobs, patient=patient)
+        except BusyError as busy:
+            message = f"{busy}, and the limit {self.limits.wait_seconds:g} s; try again later"
+            raise RefusedError(429, "busy", message, retry_after=_retry_after(busy.wait)) from None
         except TimeoutError:
             message = f"not labeled within {self.limits.seconds:g} s; send less, or try again later"
             wait = self._scheduler.wait()

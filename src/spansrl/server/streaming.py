@@ -156,7 +156,7 @@ class LabelStream:
 
     async def _label(self, jobs: dict[int, Job]) -> dict[int, bytes]:
         try:
-            results = await self._service.label(list(jobs.values()))
+            results = await self._service.label(list(jobs.values()), patient=True)
         except RefusedError as problem:
             if len(jobs) == 1 or problem.status == 503:
                 return {number: _error_line(number, problem) for number in jobs}
