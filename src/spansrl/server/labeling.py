@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Protocol
 
 from spansrl.decoding import Decoder
 from spansrl.inference.cutting import sentences_of
-from spansrl.language.english import looks_english
 from spansrl.inference.pipeline import Pipeline
+from spansrl.language.english import looks_english
 from spansrl.language.frames import FrameIndex
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.visualize import sentence_html, sentence_svg
