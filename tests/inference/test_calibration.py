@@ -11,15 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spansrl.errors import ModelError
-from spansrl.inference.calibration import Calibration, Curve, calibration_error
+from spansrl.inference.calibration import Calibration, Curve, calibration_error, log_odds, sigmoid
 
 CHANCES = st.floats(0, 1)
 
 
 def log_likelihood(curve: Curve, prob, right) -> float:
     """In plain arithmetic, without the rounding of chances that are shown."""
-    p = np.clip(np.asarray(prob, float), 1e-6, 1 - 1e-6)
-    x = curve.slope * np.log(p / (1 - p)) + curve.shift
+    x = curve.slope * log_odds(prob) + curve.shift
     return float(-np.logaddexp(0, np.where(right, -x, x)).sum())
 
 
@@ -28,7 +27,7 @@ def test_a_fit_recovers_the_curve_that_made_the_data(slope, shift):
     dice = np.random.default_rng(7)
     prob = dice.uniform(0.02, 0.98, 40_000)
     right = dice.uniform(size=len(prob)) < 1 / (1 + np.exp(-slope * np.log(prob / (1 - prob)) - shift))
-    curve = Curve.fit(prob, right)
+    curve = Curve.fit(log_odds(prob), right)
     assert curve.slope == pytest.approx(slope, abs=0.06)
     assert curve.shift == pytest.approx(shift, abs=0.06)
 
@@ -37,7 +36,7 @@ def test_a_fit_recovers_the_curve_that_made_the_data(slope, shift):
 @given(st.lists(st.tuples(CHANCES, st.booleans()), min_size=1, max_size=30))
 def test_a_fit_is_finite_and_never_less_likely_than_no_curve(pairs):
     prob, right = zip(*pairs, strict=True)
-    curve = Curve.fit(prob, right)
+    curve = Curve.fit(log_odds(prob), right)
     assert np.isfinite([curve.slope, curve.shift]).all()
     assert log_likelihood(curve, prob, right) >= log_likelihood(Curve(), prob, right) - 1e-6
 
@@ -46,26 +45,36 @@ def test_calibrated_chances_are_as_often_right_as_they_say():
     dice = np.random.default_rng(3)
     truth = dice.uniform(0.05, 0.95, 20_000)
     right = dice.uniform(size=len(truth)) < truth
-    bold = Curve(slope=2.5)(truth)  # a model that is too sure of itself
-    assert calibration_error(bold, right) > 0.08
+    bold = 2.5 * log_odds(truth)  # a model that is too confident
+    assert calibration_error(sigmoid(bold), right) > 0.08
     assert calibration_error(Curve.fit(bold, right)(bold), right) < 0.015
 
 
 @pytest.mark.parametrize("right", [[], [True, True], [False, False]])
 def test_where_nothing_can_be_learnt_nothing_changes(right):
-    assert Curve.fit([0.3, 0.9][: len(right)], right) == Curve()
+    assert Curve.fit([-1.0, 2.0][: len(right)], right) == Curve()
 
 
 @given(CHANCES, st.floats(-1e8, 1e8), st.floats(-1e8, 1e8))
 def test_any_curve_gives_a_probability_of_four_digits(prob, slope, shift):
-    (shown,) = Curve(slope, shift)([prob])
+    (shown,) = Curve(slope, shift)([log_odds(prob)])
     assert 0 <= shown <= 1
     assert round(float(shown), 4) == shown
 
 
 @given(CHANCES)
 def test_the_default_curve_changes_nothing_but_digits(prob):
-    assert Curve()(prob) == pytest.approx(prob, abs=5.2e-5)
+    assert Curve()(log_odds(prob)) == pytest.approx(prob, abs=5.2e-5)
+
+
+@given(st.floats(-25, 25))
+def test_log_odds_of_very_sure_answers_are_kept_apart(x):
+    assert log_odds(sigmoid(np.array(x))) == pytest.approx(x, abs=1e-3)
+
+
+def test_confident_answers_have_different_probabilities():
+    shown = Curve(slope=0.37)(np.array([12.0, 14.0, 16.0, 18.0]))
+    assert len(set(shown.tolist())) == 4
 
 
 def test_the_calibration_error_of_a_case_by_hand():
@@ -90,12 +99,17 @@ def test_the_calibration_error_is_between_0_and_1_whatever_the_order(pairs, bins
         assert calibration_error(prob[::-1], right[::-1], bins=bins) == pytest.approx(error)
 
 
-FULL = Calibration(Curve(0.9, 0.1), Curve(1.1, -0.2), Curve(2, 3), threshold=0.4, handicap=0.2)
+FULL = Calibration(Curve(0.9, 0.1), Curve(1.1, -0.2), Curve(2, 3), threshold=0.4, handicap=0.2, min_prob=0.1)
 
 
 def test_a_calibration_survives_the_way_through_json():
     assert Calibration.from_dict(json.loads(json.dumps(FULL.to_dict()))) == FULL
     assert replace(FULL, threshold=0.0) != FULL
+
+
+def test_a_calibration_of_an_older_model_shows_every_argument():
+    old = {name: value for name, value in FULL.to_dict().items() if name != "min_prob"}
+    assert Calibration.from_dict(old) == replace(FULL, min_prob=0.0)
 
 
 def changed(**changes) -> dict:
@@ -112,6 +126,7 @@ DAMAGE = {
     "a threshold that is no number": changed(threshold=float("nan")),
     "a threshold above 1": changed(threshold=1.5),
     "a threshold below 0": changed(threshold=-0.1),
+    "a min_prob above 1": changed(min_prob=1.5),
     "an endless handicap": changed(handicap=float("inf")),
     "a handicap of 400 digits": changed(handicap=10**400),
     "a curve that is a list": changed(senses=[1, 0]),

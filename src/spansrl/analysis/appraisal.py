@@ -30,7 +30,7 @@ class Appraisal:
     found: Mapping[str, float]  # precision, recall, f1 of predicates
     senses: float  # accuracy on gold predicates
     end_to_end: Mapping[str, float]  # precision, recall, f1 of arguments of found predicates
-    calibration: Mapping[str, float]  # expected calibration error of arguments and senses
+    calibration: Mapping[str, float]  # expected calibration error of arguments, senses and predicates
     by_role: Mapping[str, Mapping[str, float]]
     by_type: Mapping[str, Mapping[str, float]]  # of the predicate: arguments and predicates
 
@@ -73,6 +73,7 @@ def appraise(pipeline: Pipeline, gold: Sequence[Sentence], progress: Progress = 
         calibration={
             "arguments": calibration_error(*argument_pairs(gold, given)),
             "senses": calibration_error(*senses),
+            "predicates": calibration_error(*_found_pairs(gold, found)),
         },
         by_role={role: _with_count(counts) for role, counts in sorted(roles.items())},
         by_type=dict(_by_type(gold, given, found)),
@@ -117,6 +118,16 @@ def _found_counts(gold: Iterable[Sentence], found: Iterable[Sentence]) -> Counts
         known, seen = ({prop.pred for prop in item.props} for item in (sent, guess))
         total += Counts(len(known & seen), len(seen - known), len(known - seen))
     return total
+
+
+def _found_pairs(gold: Iterable[Sentence], found: Iterable[Sentence]) -> Pairs:
+    """The probability of every predicate that was found, and whether it is one."""
+    pairs = [
+        (prop.prob or 0.0, prop.pred in {own.pred for own in sent.props})
+        for sent, guess in zip(gold, found, strict=True)
+        for prop in guess.props
+    ]
+    return [prob for prob, _ in pairs], [right for _, right in pairs]
 
 
 def _accuracy(pairs: Pairs) -> float:

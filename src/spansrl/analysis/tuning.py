@@ -1,4 +1,4 @@
-"""What a text model learns from development data: when to call a token a predicate, and calibrated chances.
+"""What a model learns from development data: when a token is a predicate, and calibrated probabilities.
 
 calibration = tune(spansrl.load("runs/text", frames=False), dev_sentences)
 """
@@ -7,19 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from spansrl.arrays import IntArray
 from spansrl.evaluation import score
-from spansrl.inference.calibration import Calibration, Curve
+from spansrl.inference.calibration import Calibration, Curve, Exact, log_odds, sigmoid
+from spansrl.inference.directory import MANIFEST, write_json, write_manifest
+from spansrl.inference.loading import CALIBRATION, load
 from spansrl.inference.model import Encoding, Model, PredicateScores, Prepared, Tokens, encode_all
-from spansrl.inference.pipeline import Pipeline, predicate_probs
+from spansrl.inference.pipeline import Pipeline, predicate_log_odds
 from spansrl.structures import Argument, Sentence
 
 HANDICAPS = (-1.0, -0.8, -0.6, -0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
-_LIKELY = 0.1
+MIN_PROBS = tuple(k / 100 for k in range(1, 51))
+_F1_COST = 0.1
+_LIKELY = -2.2  # log-odds of a probability of 0.1
 _GROUP = 32  # sentences encoded at once
 
 Pairs = tuple[list[float], list[bool]]  # chances, and whether what they were of was right
@@ -27,19 +32,51 @@ Pairs = tuple[list[float], list[bool]]  # chances, and whether what they were of
 
 def tune(pipeline: Pipeline, gold: Sequence[Sentence]) -> Calibration:
     """The calibration under which a pipeline's chances fit the gold sentences best."""
-    chances, right = predicate_pairs(gold, pipeline.model)
-    plain = replace(pipeline, model=Remembering(pipeline.model), calibration=Calibration())
+    odds, right = predicate_pairs(gold, pipeline.model)
+    exact = Calibration(arguments=Exact(), senses=Exact())
+    plain = replace(pipeline, model=Remembering(pipeline.model), calibration=exact, min_prob=0.0)
     handicap = best_handicap(plain, gold)
     given = list(with_handicap(plain, handicap).label(gold, predicates="given"))
-    # Most tokens are plainly no predicates; the curve is for those that might be shown.
-    likely = [k for k, chance in enumerate(chances) if chance >= _LIKELY]
-    return Calibration(
-        arguments=Curve.fit(*argument_pairs(gold, given)),
-        predicates=Curve.fit([chances[k] for k in likely], [right[k] for k in likely]),
-        senses=Curve.fit(*sense_pairs(gold, given)),
-        threshold=best_threshold(chances, right),
+    # Most tokens are clearly not predicates; the curve is for those that might be shown.
+    likely = [k for k, x in enumerate(odds) if x >= _LIKELY]
+    arguments, senses = argument_pairs(gold, given), sense_pairs(gold, given)
+    tuned = Calibration(
+        arguments=Curve.fit(log_odds(arguments[0]), arguments[1]),
+        predicates=Curve.fit([odds[k] for k in likely], [right[k] for k in likely]),
+        senses=Curve.fit(log_odds(senses[0]), senses[1]),
+        threshold=best_threshold(sigmoid(np.array(odds)), right),
         handicap=handicap,
     )
+    return replace(tuned, min_prob=best_min_prob(replace(plain, calibration=tuned), gold))
+
+
+def best_min_prob(pipeline: Pipeline, gold: Sequence[Sentence]) -> float:
+    """The greatest `min_prob` that costs at most 0.1 F1 of arguments."""
+    labeled = list(pipeline.label(gold, predicates="given", min_prob=0))
+    full = score(gold, labeled).overall.f1
+    chosen = 0.0
+    for min_prob in MIN_PROBS:
+        if score(gold, [_shown(sent, min_prob) for sent in labeled]).overall.f1 < full - _F1_COST:
+            break
+        chosen = min_prob
+    return chosen
+
+
+def _shown(sent: Sentence, min_prob: float) -> Sentence:
+    props = [
+        replace(prop, args=tuple(arg for arg in prop.args if arg.prob is None or arg.prob >= min_prob))
+        for prop in sent.props
+    ]
+    return replace(sent, props=tuple(props))
+
+
+def recalibrate(directory: Path, gold: Sequence[Sentence]) -> Calibration:
+    """Fit the calibration of an exported model again and store it in its directory."""
+    calibration = tune(load(directory, frames=False), gold)
+    write_json(directory / CALIBRATION, calibration.to_dict())
+    if (directory / MANIFEST).exists():
+        write_manifest(directory)
+    return calibration
 
 
 class Remembering:
@@ -127,8 +164,8 @@ def sense_pairs(gold: Sequence[Sentence], given: Sequence[Sentence]) -> Pairs:
 
 
 def predicate_pairs(gold: Sequence[Sentence], model: Model) -> Pairs:
-    """The chance of every token to be a predicate, and whether it is one."""
-    chances: list[float] = []
+    """The log-odds of every token to be a predicate, and whether it is one."""
+    odds: list[float] = []
     right: list[bool] = []
     sentences = sorted((sent for sent in gold if sent.tokens), key=len)
     for k in range(0, len(sentences), _GROUP):
@@ -136,12 +173,12 @@ def predicate_pairs(gold: Sequence[Sentence], model: Model) -> Pairs:
         encoding = encode_all(model, [sent.tokens for sent in group])
         if encoding.classes is None:
             return [], []
-        probs = predicate_probs(encoding.classes)  # (S, T)
-        for sent, row in zip(group, probs, strict=True):
+        found = predicate_log_odds(encoding.classes)  # (S, T)
+        for sent, row in zip(group, found, strict=True):
             known = {prop.pred for prop in sent.props}
-            chances.extend(row[: len(sent)].tolist())
+            odds.extend(row[: len(sent)].tolist())
             right.extend(t in known for t in range(len(sent)))
-    return chances, right
+    return odds, right
 
 
 def _sure(args: Sequence[Argument]) -> list[Argument]:

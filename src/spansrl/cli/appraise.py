@@ -93,7 +93,7 @@ def _table(figures: dict[str, Any]) -> str:
         "",
         f"Senses, accuracy on gold predicates: {figures['senses']:.2f}",
         "Expected calibration error (15 bins of equal mass): "
-        f"arguments {errors['arguments']:.4f}, senses {errors['senses']:.4f}",
+        + ", ".join(f"{name} {error:.4f}" for name, error in errors.items()),
         "",
         "| predicate | gold | found | senses | arguments F1 |",
         "| --- | --- | --- | --- | --- |",

@@ -90,14 +90,12 @@ def command(model: Path, out: Path, half: bool, check: Path | None, calibrate: P
 
 def fit_calibration(directory: Path, data: Path) -> None:
     """Write the calibration of an exported model, fit on gold sentences."""
-    from spansrl.analysis.tuning import tune
-    from spansrl.inference.directory import write_json
-    from spansrl.inference.loading import CALIBRATION, load
+    from spansrl.analysis.tuning import recalibrate
 
     gold = list(read_sentences(data))
     if not any(prop.args for sent in gold for prop in sent.props):
         raise ConfigError(f"{data}: no arguments to fit a calibration on")
-    write_json(directory / CALIBRATION, tune(load(directory, frames=False), gold).to_dict())
+    recalibrate(directory, gold)
 
 
 def sample() -> list[Sentence]:

@@ -1,7 +1,8 @@
-"""Probabilities that mean what they say: a model's own, turned into how often it was right on held-out data.
+"""Calibrated probabilities: how often a model as confident as this was right on held-out data.
 
-A `Curve` is Platt scaling, σ(a · logit p + b), fit by maximum likelihood. How good probabilities are is
-measured by their expected calibration error.
+A `Curve` is Platt scaling of log-odds, fit by maximum likelihood. Log-odds are computed from the model's scores
+in double precision, so very confident answers still differ. How good probabilities are is measured by their
+expected calibration error.
 """
 
 from __future__ import annotations
@@ -16,36 +17,36 @@ from spansrl.errors import ModelError
 
 Floats = npt.NDArray[np.float64]
 
-_EDGE = 1e-6  # probabilities are kept this far from 0 and 1
+_EDGE = 1e-12  # probabilities are kept this far from 0 and 1
 _LARGEST = 1e9  # no fit comes near it
 _SMALLEST_STEP = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """p -> σ(slope · logit p + shift); the default changes nothing."""
+    """Platt scaling of log-odds: x -> σ(slope · x + shift); the default changes nothing."""
 
     slope: float = 1.0
     shift: float = 0.0
 
-    def __call__(self, prob: npt.ArrayLike) -> Floats:
-        """Calibrated probabilities, rounded to four digits: what a batch changes lies beyond them."""
-        return np.round(_sigmoid(self.slope * _logit(prob) + self.shift), 4)
+    def __call__(self, x: npt.ArrayLike) -> Floats:
+        """Calibrated probabilities, rounded to four digits: batching changes none but the last of them."""
+        return np.round(sigmoid(self.slope * np.asarray(x, dtype=np.float64) + self.shift), 4)
 
     @classmethod
-    def fit(cls, prob: npt.ArrayLike, right: npt.ArrayLike) -> Curve:
-        """The curve under which what was right is likeliest: Newton's method on two parameters.
+    def fit(cls, x: npt.ArrayLike, right: npt.ArrayLike) -> Curve:
+        """The curve of greatest likelihood for log-odds and outcomes: Newton's method on two parameters.
 
-        A step that makes it less likely is halved until it does not, or else a model that is too sure of
-        itself would send the parameters to infinity.
+        A step that lowers the likelihood is halved until it does not; otherwise the log-odds of a model that
+        is far too confident would send the parameters to infinity.
         """
-        x, y = _logit(prob), np.asarray(right, dtype=np.float64)
+        x, y = np.asarray(x, dtype=np.float64), np.asarray(right, dtype=np.float64)
         if not len(x) or y.min() == y.max():
             return cls()
         design = np.stack([x, np.ones_like(x)], axis=1)  # (K, 2)
         theta = np.array([1.0, 0.0])
         for _ in range(50):
-            expected = _sigmoid(design @ theta)
+            expected = sigmoid(design @ theta)
             gradient = design.T @ (y - expected)
             curvature = (design * (expected * (1 - expected))[:, None]).T @ design + 1e-9 * np.eye(2)
             step = np.linalg.solve(curvature, gradient)
@@ -58,6 +59,14 @@ class Curve:
                 break
             theta += step
         return cls(float(theta[0]), float(theta[1]))
+
+
+class Exact(Curve):
+    """No calibration and no rounding, for what is to be calibrated."""
+
+    def __call__(self, x: npt.ArrayLike) -> Floats:
+        """Probabilities of log-odds."""
+        return sigmoid(np.asarray(x, dtype=np.float64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +130,16 @@ def _refused(found: str) -> ModelError:
     return ModelError(f"calibration: {found}; get the model again")
 
 
-def _logit(prob: npt.ArrayLike) -> Floats:
+def log_odds(prob: npt.ArrayLike) -> Floats:
+    """log p / (1 − p), finite for 0 and 1 too."""
     p = np.clip(np.asarray(prob, dtype=np.float64), _EDGE, 1 - _EDGE)
     return np.log(p) - np.log1p(-p)
 
 
+def sigmoid(x: Floats) -> Floats:
+    """The probability of log-odds."""
+    return np.asarray(0.5 * (1 + np.tanh(0.5 * x)))
+
+
 def _log_likelihood(x: Floats, right: Floats) -> float:
     return float(-np.logaddexp(0, np.where(right > 0, -x, x)).sum())
-
-
-def _sigmoid(x: Floats) -> Floats:
-    return np.asarray(0.5 * (1 + np.tanh(0.5 * x)))

@@ -24,7 +24,7 @@ from spansrl.arrays import IntArray
 from spansrl.decoding import Decoder, Order
 from spansrl.errors import ConfigError, DataError
 from spansrl.inference.batching import batches_by_length
-from spansrl.inference.calibration import Calibration
+from spansrl.inference.calibration import Calibration, log_odds, sigmoid
 from spansrl.inference.config import OutputConfig
 from spansrl.inference.cutting import LanguageCheck, joined, pieces_of, sentences_of
 from spansrl.inference.model import NO_PREDICATE, Encoding, Model, PredicateScores, Prepared
@@ -42,6 +42,7 @@ Result = TypeVar("Result")
 ENCODER_BATCH = 256  # sentences × word pieces that are encoded at once
 SCORING_BATCH = 512  # predicates × tokens that are scored at once
 LARGE_BATCH = 8192  # of both, for recurrent networks, which need many rows for each of their steps
+AMONG_ALL = 0.1  # weight of a sense's log-odds among all senses; chosen on EWT dev by likelihood
 WINDOW = 1024  # sentences among which those of similar length are batched
 
 
@@ -279,10 +280,10 @@ class Pipeline:
         classes = encoding.classes  # (S, T, 1 + types)
         if classes is None:  # no types are requested
             return [[] for _ in encoding.sentences]
-        prob = predicate_probs(classes)  # (S, T)
-        inside = np.arange(prob.shape[1]) < encoding.lengths[:, None]
-        chosen = inside & (prob >= self.calibration.threshold)
-        shown = self.calibration.predicates(prob)
+        odds = predicate_log_odds(classes)  # (S, T)
+        inside = np.arange(odds.shape[1]) < encoding.lengths[:, None]
+        chosen = inside & (sigmoid(odds) >= self.calibration.threshold)
+        shown = self.calibration.predicates(odds)
         found = [
             [
                 _Found(pred, _best_type(classes[s, pred]), float(shown[s, pred]))
@@ -322,11 +323,24 @@ class Pipeline:
             prop,
             lemma=self.inventory.lemmatizer.lemma(word, item.type),
             sense=sense,
-            sense_prob=float(self.calibration.senses(prob)),
+            sense_prob=float(self.calibration.senses(self._sense_log_odds(sense, prob, logits))),
         )
 
+    def _sense_log_odds(self, sense: str, prob: float, logits: npt.NDArray[np.float32]) -> float:
+        """Log-odds of a sense among those that its word can have, and a little of those among all senses.
+
+        Most words can have one sense only; how well it fits among all others tells these apart.
+        """
+        assert self.inventory is not None
+        found = float(log_odds(prob))
+        k = self.inventory.index.get(sense)
+        if k is None:
+            return (1 + AMONG_ALL) * found
+        others = np.delete(logits, k).astype(np.float64)
+        return found + AMONG_ALL * float(logits[k] - _log_sum(others, axis=-1))
+
     def _argument(self, prop: Proposition, arg: Argument) -> Argument:
-        prob = None if arg.prob is None else float(self.calibration.arguments(arg.prob))
+        prob = None if arg.prob is None else float(self.calibration.arguments(log_odds(arg.prob)))
         meaning = None
         if self.frames is not None and prop.sense is not None:
             meaning = self.frames.meaning(prop.sense, arg.role)
@@ -352,10 +366,15 @@ def run_to_end(steps: Generator[object, None, list[Result]]) -> list[Result]:
             return list(end.value)
 
 
-def predicate_probs(classes: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Scores of tokens (S, T, 1 + types) -> probabilities of being a predicate (S, T)"""
-    weights = np.exp(classes - classes.max(axis=-1, keepdims=True))
-    return np.asarray(1 - weights[..., NO_PREDICATE] / weights.sum(axis=-1))
+def predicate_log_odds(classes: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+    """Scores of tokens (S, T, 1 + types) -> log-odds of being a predicate (S, T)"""
+    scores = classes.astype(np.float64)
+    return np.asarray(_log_sum(scores[..., NO_PREDICATE + 1 :], axis=-1) - scores[..., NO_PREDICATE])
+
+
+def _log_sum(scores: npt.NDArray[np.float64], axis: int) -> npt.NDArray[np.float64]:
+    peak = scores.max(axis=axis, keepdims=True, initial=-1e30)
+    return np.asarray(np.log(np.exp(scores - peak).sum(axis=axis) + 1e-300) + peak.squeeze(axis))
 
 
 def ruled_out(

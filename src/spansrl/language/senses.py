@@ -65,6 +65,7 @@ class SenseInventory:
         trust: Trust | None = None,
     ) -> None:
         self.senses = tuple(senses)
+        self.index = {sense: k for k, sense in enumerate(self.senses)}
         self.lemmatizer = lemmatizer
         self.trust = trust or Trust()
         self._lemmas = lemmas
