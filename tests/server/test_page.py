@@ -597,7 +597,7 @@ def test_every_control_and_mark_has_a_name(page, framed):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["#text=" + quote(TEXT + LONG + "x" * 90), "docs"])
+@pytest.mark.parametrize("path", ["#text=" + quote("x" * 90 + "ed it, " + TEXT + LONG + "x" * 90), "docs"])
 def test_on_a_phone_nothing_is_wider_than_the_screen(phone, framed, scheme, path):
     phone.emulate(width=360, scheme=scheme)
     phone.browser.get(phone.client.url + "/" + path)

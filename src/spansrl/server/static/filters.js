@@ -3,7 +3,7 @@
 import { predicateWords } from "./sentence.js";
 
 export const TYPES = ["verb", "noun", "adjective", "auxiliary"];
-export const DEFAULTS = { types: ["verb", "noun", "adjective"], find: "", minProb: 0 };
+export const DEFAULTS = { types: ["verb", "noun", "adjective"], find: "", minProb: 0.1 };
 
 // The result in the same format, without the predicates and arguments that the settings hide.
 export function filtered(result, settings) {
@@ -16,8 +16,8 @@ export function filtered(result, settings) {
   return { ...result, sentences };
 }
 
-function isShown(sentence, prop, { types, find, minProb }) {
-  return (!prop.type || types.includes(prop.type)) && (prop.prob ?? 1) >= minProb && matches(sentence, prop, find);
+function isShown(sentence, prop, { types, find }) {
+  return (!prop.type || types.includes(prop.type)) && matches(sentence, prop, find);
 }
 
 function matches(sentence, prop, find) {

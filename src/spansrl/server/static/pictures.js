@@ -17,9 +17,10 @@ export function showPictures(result) {
   draw();
 }
 
-// The layouts of all sentences that have something to show, for files.
+// The layouts of all sentences, for files.
 export function layouts(result, width) {
-  return result.sentences.filter((sentence) => sentence.tokens.length).map((sentence) => layOut(sentence, width));
+  if (!result.sentences.length) throw new Error("There is no sentence to draw.");
+  return result.sentences.map((sentence) => layOut(sentence, width));
 }
 
 export const pictureWidth = () => Math.max(240, Math.floor(byId("sentences").clientWidth - horizontalEdges()));
