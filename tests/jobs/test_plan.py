@@ -131,3 +131,13 @@ def test_the_fingerprint_depends_on_content_and_names(tmp_path):
 
     assert fingerprint("a.txt", "one") == fingerprint("a.txt", "one")
     assert len({fingerprint("a.txt", "one"), fingerprint("a.txt", "two"), fingerprint("b.txt", "one")}) == 3
+
+
+def test_a_file_that_cannot_be_read_is_one_bad_document(tmp_path):
+    (tmp_path / "gone.txt").symlink_to(tmp_path / "nowhere")
+    plan = make_plan([str(tmp_path / "gone.txt")], Reading(), shard_chars=10)
+    (record,) = Reader(plan.files, Reading()).read(plan.shards[0])
+    assert "No such file" in record.reason
+    (tmp_path / "nowhere").write_text("here now")
+    with pytest.raises(DataError, match="changed"):
+        Reader(plan.files, Reading()).read(plan.shards[0])

@@ -80,14 +80,14 @@ class _Pool:
 
     def send(self, connection: Connection, shard: Shard) -> None:
         self.shards[connection] = shard
-        with contextlib.suppress(BrokenPipeError):  # a dead worker is noticed when its answer is read
+        with contextlib.suppress(OSError):  # a dead worker is noticed when its answer is read
             connection.send(shard)
 
     def receive(self, connection: Connection) -> Receipt | Shard | None:
         """Return a receipt, the shard of a worker that died, or None from a worker that is ready."""
         try:
             message = connection.recv()
-        except (EOFError, ConnectionResetError):
+        except (EOFError, OSError):
             return self._bury(connection)
         if isinstance(message, _Failed):
             raise RuntimeError(message.message) if message.is_bug else SpansrlError(message.message)

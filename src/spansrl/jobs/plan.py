@@ -24,7 +24,7 @@ MAX_DUPLICATES = 10_000  # more of them are not mistakes in single documents but
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """An input file as it was when the job was planned."""
+    """An input file as it was when the job was planned; one that cannot be read has no hash."""
 
     path: str
     size: int
@@ -38,12 +38,14 @@ class File:
             with Path(path).open("rb") as stream:
                 status = os.fstat(stream.fileno())
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        except OSError as error:
-            raise DataError(f"{path}: cannot be read: {error.strerror or error}; check the path") from error
+        except OSError:  # reading its documents gives the reason
+            return cls(path, 0, 0, "")
         return cls(path, status.st_size, status.st_mtime_ns, digest)
 
     def is_unchanged(self) -> bool:
         """Return whether the file has the same size and time, or at least the same content."""
+        if not self.sha256:
+            return not File.of(self.path).sha256
         try:
             status = Path(self.path).stat()
         except OSError:
