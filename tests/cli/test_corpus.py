@@ -75,13 +75,23 @@ def test_progress_is_printed_where_there_is_no_terminal(spansrl, news, monkeypat
     assert last.endswith(" sentences/s, 1 error, 0:00:00 left")
 
 
-def test_only_the_requested_predicates_are_labeled(spansrl, tmp_path):
+def test_only_what_was_requested_is_in_the_rows(spansrl, tmp_path):
     (tmp_path / "a.txt").write_text("The sale of the letters surprised Ann.")
-    code, _, err = spansrl(
-        "corpus", "a.txt", "-o", "out", "--workers", 1, "--predicates", "nouns", "--no-frames"
+    options = (
+        "--predicates",
+        "nouns",
+        "--min-prob",
+        "0.5",
+        "--decoder",
+        "exact",
+        "--model",
+        "small",
+        "--no-frames",
     )
+    code, _, err = spansrl("corpus", "a.txt", "-o", "out", "--workers", 1, *options)
     assert code == 0, err
     assert {row["type"] for row in rows_of("out")} == {"noun"}
+    assert all(row["prob"] is None or row["prob"] >= 0.5 for row in rows_of("out"))
 
 
 @pytest.mark.parametrize(

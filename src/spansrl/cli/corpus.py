@@ -66,11 +66,14 @@ _SECONDS_BETWEEN_LINES = 60
     metavar="LIST",
     help="Types of predicates, such as verb,noun.  [default: all]",
 )
-@click.option("--model", help="Model directory.  [default: the shipped one]")
+@click.option("--model", metavar="NAME|DIR", help="Installed model or model directory.  [default: small]")
 @click.option(
     "--decoder",
-    type=click.Choice(["greedy", "argmax", "exact"]),
-    help="Search for arguments.  [default: the model's]",
+    type=click.Choice(["greedy", "argmax", "exact", "constrained"]),
+    help="How arguments are chosen from the scores.  [default: the model's]",
+)
+@click.option(
+    "--min-prob", type=click.FloatRange(0, 1), help="Drop less probable arguments.  [default: the model's]"
 )
 @click.option("--no-frames", is_flag=True, help="Do not use the installed PropBank frames.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes to label with.  [default: all cores]")
@@ -111,6 +114,7 @@ def command(
     predicates: Predicates | None,
     model: str | None,
     decoder: Decoder | None,
+    min_prob: float | None,
     no_frames: bool,
     workers: int | None,
     engine: str,
@@ -135,7 +139,7 @@ def command(
         inputs,
         out,
         Reading(text, id, lines, max_chars),
-        Labeling(_model(model), _types(predicates), not no_frames, decoder, rows),
+        Labeling(_model(model), _types(predicates), not no_frames, decoder, min_prob, rows),
         to,
         shard_chars,
     )
@@ -165,7 +169,9 @@ def _types(predicates: Predicates | None) -> tuple[str, ...] | None:
 
 def _model(model: str | None) -> str | None:
     """A model directory as an absolute path, for workers in other directories; names stay names."""
-    return str(Path(model).absolute()) if model is not None and Path(model).is_dir() else model
+    from spansrl.inference.loading import find_model
+
+    return model if model is None or find_model(model) != Path(model) else str(Path(model).absolute())
 
 
 def _engine(name: str, address: str | None) -> Engine:

@@ -18,7 +18,8 @@ from typing import Any, Protocol
 
 from spansrl.decoding import Decoder
 from spansrl.errors import ConfigError, DataError, SpansrlWarning
-from spansrl.inference.loading import load, shipped_model
+from spansrl.inference.directory import ModelDirectory
+from spansrl.inference.loading import find_model, load
 from spansrl.jobs.plan import File, Reader, Shard
 from spansrl.jobs.rows import ROWS, Rows
 from spansrl.jobs.sources import Reading, Record
@@ -38,6 +39,7 @@ class Labeling:
     predicates: tuple[str, ...] | None = None
     frames: bool = True
     decoder: Decoder | None = None
+    min_prob: float | None = None
     rows: Rows = "argument"
 
 
@@ -53,12 +55,19 @@ Load = Callable[[Labeling], Labels]
 
 def load_pipeline(labeling: Labeling) -> Labels:
     """Load the model of a job, with one thread."""
-    return load(labeling.model, threads=1, frames=labeling.frames, decoder=labeling.decoder)
+    return load(
+        labeling.model,
+        threads=1,
+        frames=labeling.frames,
+        decoder=labeling.decoder,
+        min_prob=labeling.min_prob,
+    )
 
 
 def fingerprints(labeling: Labeling) -> dict[str, str | None]:
     """Return hashes of the model and of the installed frames, which must be the same on every machine."""
-    directory = shipped_model() if labeling.model is None else Path(labeling.model)
+    found = find_model(labeling.model)
+    directory = found.path if isinstance(found, ModelDirectory) else found
     parts = [directory / name for name in ("manifest.json", "config.json")]
     model = next((part for part in parts if part.exists()), None)
     frames = index_path()
