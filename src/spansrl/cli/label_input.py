@@ -1,14 +1,15 @@
-"""What `spansrl label` reads: text, tokens, or sentences in a file format, from arguments, files or a pipe.
+"""The input of `spansrl label`: text, tokens, or sentences in a file format, from arguments, files or a pipe.
 
-Everything is read as a stream. Text is cut where nothing before the cut can matter to what follows, so that
-memory stays bounded and sentences come out as they would of the whole text.
+Everything is read as a stream. Text is cut where nothing before the cut can affect what follows, so that
+memory stays bounded and the sentences are those of the whole text.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import click
@@ -16,7 +17,7 @@ import click
 from spansrl.errors import FormatError
 from spansrl.formats import READABLE, read_lines, read_sentences
 from spansrl.formats.detect import format_of_name
-from spansrl.formats.files import STANDARD_STREAM, read_text
+from spansrl.formats.files import STANDARD_STREAM, read_text, shown_path
 from spansrl.progress import Progress
 from spansrl.structures import Sentence
 
@@ -24,92 +25,101 @@ TEXT, TOKENS = "text", "tokens"
 INPUTS = (TEXT, TOKENS, *READABLE)
 
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
-_LONG = 1 << 15  # characters without a blank line after which sentences are looked at one by one
-_UNSETTLED = 400  # characters at the end of a text that goes on
-_DATA = re.compile(r"\.(conllu?|xml|html?|csv|tsv|json|pdf|docx?)(\.(gz|xz))?$", re.IGNORECASE)
+_LONG = 1 << 15  # characters without a blank line after which the text is cut between sentences
+_UNSETTLED = 400  # characters at the end of a block that may be read differently once more text follows
+_DATA = re.compile(r"\.(conllu?|xml|html?|csv|tsv|json|pdf|docx?)(\.(gz|xz|bz2))?$", re.IGNORECASE)
 _JSON_SENTENCE = re.compile(r'\s*\{\s*"[^"\n]{1,40}"\s*:')
-_FILE_NAME = re.compile(r"\S*[\\/]\S+|\S+\.\w{2,5}")
+_PATH = re.compile(r"\S*[\\/]\S+|\S+\.[A-Za-z]\w{0,9}")
 
 
 class Source(NamedTuple):
-    """One thing to read: a file, or a text that was given as it is."""
+    """A file, or a text that was given as an argument."""
 
-    format: str | None  # None: to be guessed from the file
+    format: str | None  # None: to be detected from the file's content
     path: str | None = None
     text: str = ""
 
     @property
-    def size(self) -> int | None:
-        """Bytes of the file, where it is a file that has some."""
-        return os.path.getsize(self.path) if self.path is not None and os.path.isfile(self.path) else None
-
-    def check(self) -> None:
-        """Raise what reading will raise where there is no such file, before anything else is read."""
-        if self.path not in (None, STANDARD_STREAM) and not os.path.exists(self.path or ""):
-            raise FormatError("cannot be read: No such file or directory; check the path", path=self.path)
-
-    @property
-    def is_other_data(self) -> bool:
-        """Whether it is read as text although its name stands for something else."""
-        return self.format == TEXT and self.path is not None and _DATA.search(self.path) is not None
-
-    @property
-    def looks_like_a_file(self) -> bool:
-        """Whether a text may have been meant as the name of a file."""
-        return self.path is None and _FILE_NAME.fullmatch(self.text) is not None
-
-    @property
-    def is_a_word(self) -> bool:
-        """Whether it is a text without blanks, perhaps one of many that were meant to be one."""
-        return self.path is None and len(self.text.split()) == 1
+    def is_plain(self) -> bool:
+        """Whether it is text or tokens, which have no predicates."""
+        return self.format in (TEXT, TOKENS)
 
     def sentences(self, progress: Progress) -> Iterator[Sentence]:
-        """The sentences, read when they are asked for."""
-        if self.format not in (TEXT, TOKENS):
-            return read_sentences(self.path or "", self.format, progress=progress)
+        if self.path is not None and not self.is_plain:
+            return read_sentences(self.path, self.format, progress=progress)
         if self.format == TOKENS:
-            lines = self.text.splitlines() if self.path is None else _lines(self.path, progress)
+            lines = (
+                self.text.splitlines()
+                if self.path is None
+                else (line.text for line in read_lines(self.path, progress=progress))
+            )
             return (Sentence(tuple(line.split())) for line in lines if line.strip())
         if self.path is None:
             return text_sentences([self.text])
         return text_sentences(_warned_of_json(read_text(self.path, progress=progress), self.path))
 
 
-def source_of(argument: str, format: str | None) -> Source:
-    """What an argument stands for; without a format, text unless it is named like a file of sentences."""
-    if argument == STANDARD_STREAM:
-        return Source(format or TEXT, argument)
-    if format is None and _FILE_NAME.fullmatch(argument):
-        format = format_of_name(argument, loosely=True)
-    if format not in (None, TEXT, TOKENS) or os.path.exists(argument):
-        return Source(format or TEXT, argument)
-    return Source(format or TEXT, text=argument)
+def sources_of(arguments: Sequence[str], format: str | None, *, guess: bool) -> list[Source]:
+    """Return what the arguments name; with `guess` the format of a file is detected from its content."""
+    return [_source_of(argument, format, guess) for argument in arguments]
+
+
+def _source_of(argument: str, format: str | None, guess: bool) -> Source:
+    is_file = argument == STANDARD_STREAM or os.path.exists(argument)
+    if not is_file and (_PATH.fullmatch(argument) or format not in (None, TEXT, TOKENS)):
+        advice = "to label it as text, pass it on standard input"
+        raise FormatError(f"cannot be read: No such file or directory; {advice}", path=argument or "''")
+    if not is_file:
+        return Source(format or TEXT, text=argument)
+    if format is None and not guess:
+        format = format_of_name(argument, loosely=True) or TEXT
+    return Source(format, argument)
+
+
+def check_texts(sources: Sequence[Source], *, guessed: bool) -> None:
+    """Warn about texts that may have been meant as something else."""
+    for source in sources:
+        if guessed and source.format == TEXT and source.path is not None and _DATA.search(source.path):
+            _warn(f"{source.path} is labeled as plain text; name its format with --from")
+    if len(sources) > 1 and all(source.path is None and len(source.text.split()) == 1 for source in sources):
+        _warn(f"{len(sources)} texts of one word each; if they are one text, put it in quotes")
+
+
+def typed_texts() -> Iterator[str]:
+    """Yield the lines that a user types, until Ctrl-D."""
+    click.echo("Type a text and press Enter to label it. Press Ctrl-D to quit.", err=True)
+    while True:
+        try:
+            line = input("> " if sys.stdout is not None and sys.stdout.isatty() else "")
+        except EOFError:
+            click.echo(err=True)
+            return
+        yield line
 
 
 def text_sentences(blocks: Iterable[str]) -> Iterator[Sentence]:
-    """The sentences of a text that comes in blocks; `char_start` counts from its beginning."""
-    from spansrl.inference.cutting import LanguageCheck, sentences_of
+    """Yield the sentences of a text that arrives in blocks; `char_start` counts from its beginning."""
+    from spansrl.inference.cutting import sentences_of
 
-    checked = LanguageCheck()
     rest, start = "", 0
     for block in blocks:
         rest += block
         cut = _after_blank_line(rest) or (_between_sentences(rest) if len(rest) > _LONG else 0)
         if cut:
-            yield from checked(sentences_of(rest[:cut], char_start=start))
+            yield from sentences_of(rest[:cut], char_start=start)
             rest, start = rest[cut:], start + cut
-    yield from checked(sentences_of(rest, char_start=start))
+    yield from sentences_of(rest, char_start=start)
 
 
 def _after_blank_line(text: str) -> int:
-    """Behind the last blank line, over which no sentence goes; 0 if there is none."""
+    """Return the offset after the last blank line, which always ends a sentence; 0 if there is none."""
     return max((match.end() for match in _BLANK_LINE.finditer(text)), default=0)
 
 
 def _between_sentences(text: str) -> int:
-    """A place before one of the last sentences, at the beginning of a line if some sentence begins there.
+    """Return the offset of one of the last sentences, preferably one at the beginning of a line.
 
-    What is near to the end may look different when the text goes on.
+    The end of the text is avoided, since it may be read differently once more text follows.
     """
     from spansrl.language.tokenizer import iter_sentences
 
@@ -123,15 +133,13 @@ def _between_sentences(text: str) -> int:
 
 
 def _warned_of_json(blocks: Iterator[str], path: str) -> Iterator[str]:
-    """The text, after a warning if it begins as a file of JSON lines does."""
+    """Yield the text, after a warning if it begins like a file of JSON Lines."""
     first = next(blocks, "")
     if _JSON_SENTENCE.match(first):
-        name = "standard input" if path == STANDARD_STREAM else path
-        told = f"{name} looks like JSON lines, and is labelled as text; if that is not meant: --input jsonl"
-        click.echo(f"spansrl: warning: {told}", err=True)
+        _warn(f"{shown_path(path)} looks like JSON Lines, but is labeled as text; use --from jsonl")
     yield first
     yield from blocks
 
 
-def _lines(path: str, progress: Progress) -> Iterator[str]:
-    return (line.text for line in read_lines(path, progress=progress))
+def _warn(message: str) -> None:
+    click.echo(f"spansrl: warning: {message}", err=True)

@@ -1,4 +1,4 @@
-"""What `spansrl label` writes: a drawing for people, rows for data frames, pages, or any file format."""
+"""The output of `spansrl label`: a drawing, a table, a page, or any file format."""
 
 from __future__ import annotations
 
@@ -8,48 +8,62 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from spansrl.errors import DataError, FormatError
+import click
+
+from spansrl.errors import DataError, FormatError, MissingExtraError
 from spansrl.formats import WRITABLE, Losses, open_output, write_sentences
 from spansrl.formats.detect import format_of_name
 from spansrl.formats.files import STANDARD_STREAM, plain_name
+from spansrl.formats.jsonl import jsonl_lines
 from spansrl.structures import Proposition, Sentence
 
 if TYPE_CHECKING:
     from spansrl.language.frames import FrameIndex
 
-PRETTY = "pretty"
-OUTPUTS = (PRETTY, "table", "html", "svg", *WRITABLE)
+PRETTY, PARQUET = "pretty", "parquet"
+OUTPUTS = (PRETTY, "json", "csv", "tsv", "html", "svg", PARQUET, *WRITABLE)
 
-_SUFFIXES = {".html": "html", ".svg": "svg", ".tsv": "table", ".txt": PRETTY}
-
-Pieces = Iterator[str]
+_EXTENSIONS = {f".{name}": name for name in ("json", "csv", "tsv", "html", "svg", PARQUET)}
+_EXTENSIONS |= {".txt": PRETTY, ".htm": "html"}
+_COLUMNS = tuple(Sentence(("",), (Proposition(0),)).rows()[0])
+_GROUP = 1000  # sentences per row group of a Parquet file
 
 
 def format_to_write(path: str) -> str:
-    """The format that the file's name stands for; a terminal gets a drawing, a pipe JSON lines."""
+    """Return the format that the name of a file stands for; a terminal gets a drawing, a pipe JSON Lines."""
     if path == STANDARD_STREAM:
         return PRETTY if sys.stdout is not None and sys.stdout.isatty() else "jsonl"
-    format = _SUFFIXES.get(Path(plain_name(path)).suffix) or format_of_name(path, loosely=True)
+    format = _EXTENSIONS.get(Path(plain_name(path)).suffix) or format_of_name(path, loosely=True)
     if format is None:
-        message = f"the name does not say what to write; choose one with --output: {', '.join(OUTPUTS)}"
+        message = f"the name has no known extension; name the format with --to: {', '.join(OUTPUTS)}"
         raise FormatError(message, path=path)
     return format
 
 
-def write_labelled(
-    path: str, sentences: Iterable[Sentence], format: str, frames: FrameIndex | None
+def write_labeled(
+    path: str, sentences: Iterable[Sentence], format: str, frames: FrameIndex | None, *, auxiliaries: bool
 ) -> Losses | None:
-    """Write sentences as they come, and return what the format could not hold.
+    """Write sentences as they arrive, and return what the format could not hold; files appear atomically.
 
-    Files appear whole or not at all.
+    Without `auxiliaries`, drawings and tables leave out auxiliaries that have no arguments.
     """
-    if format not in _WRITERS:
+    if format in WRITABLE:
         return write_sentences(path, sentences, format, stream=True)
+    if not auxiliaries and format != "json":
+        sentences = map(_without_auxiliaries, sentences)
+    if format == PARQUET:
+        _check_parquet(path)
     with open_output(path, stream=True) as output:
+        if format == PARQUET:
+            _write_parquet(sentences, output)
+            return None
         encoding = sys.stdout.encoding if path == STANDARD_STREAM and format == PRETTY else "utf-8"
         for piece in _WRITERS[format](sentences, path, frames):
             output.write(piece.encode(encoding))
@@ -57,8 +71,12 @@ def write_labelled(
     return None
 
 
-def _drawn(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Pieces:
-    """Brackets below the words, in colour on a terminal that has not asked for none."""
+def _without_auxiliaries(sent: Sentence) -> Sentence:
+    return replace(sent, props=tuple(prop for prop in sent.props if prop.args or prop.type != "auxiliary"))
+
+
+def _drawn(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Iterator[str]:
+    """Yield drawings, in color on a terminal unless NO_COLOR is set."""
     from spansrl.visualize import sentence_text
 
     screen = path == STANDARD_STREAM
@@ -66,18 +84,30 @@ def _drawn(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) 
     color = screen and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     encoding = sys.stdout.encoding if screen else "utf-8"
     for number, sent in enumerate(sentences):
-        drawing = sentence_text(sent, width=width, color=color, encoding=encoding, frames=frames)
+        drawing = sentence_text(
+            sent, width=width, color=color, encoding=encoding, frames=frames, auxiliaries=True
+        )
         yield f"{drawing}\n" if number == 0 else f"\n{drawing}\n"
 
 
-def _rows(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Pieces:
-    """Tab-separated values with a header: what `rows` gives, one row an argument."""
-    columns = list(Sentence(("",), (Proposition(0),)).rows()[0])
+def _json(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Iterator[str]:
+    """Yield one JSON array, with one line per sentence."""
+    separator = "[\n"
+    for line in jsonl_lines(sentences, path):
+        yield separator + line
+        separator = ",\n"
+    yield "[]\n" if separator == "[\n" else "\n]\n"
+
+
+def _table(
+    sentences: Iterable[Sentence], path: str, frames: FrameIndex | None, *, dialect: str
+) -> Iterator[str]:
+    """Yield a header and one row per argument, as in `Sentence.rows`."""
     buffer = io.StringIO()
-    table = csv.DictWriter(buffer, columns, dialect="excel-tab", lineterminator="\n")
+    table = csv.DictWriter(buffer, _COLUMNS, dialect=dialect, lineterminator="\n")
     table.writeheader()
     for number, sent in enumerate(sentences):
-        # A row stays one line, for cut, awk and wc: a line break in the text of an argument becomes a blank.
+        # A row stays one line, for cut, awk and wc: a line break in the text of an argument becomes a space.
         table.writerows(
             {key: " ".join(cell.split()) if isinstance(cell, str) else cell for key, cell in row.items()}
             for row in sent.rows(number=number)
@@ -88,31 +118,56 @@ def _rows(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -
     yield buffer.getvalue()  # the header, if there was no sentence
 
 
-def _page(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Pieces:
-    """One HTML page, without holding all of it."""
+def _page(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Iterator[str]:
+    """Yield one HTML page in pieces."""
     from spansrl.visualize import document_html, sentence_html
 
     head, foot = document_html([]).split("</body>")
     yield head
     for sent in sentences:
-        yield sentence_html(sent, frames=frames) + "\n"
+        yield sentence_html(sent, frames=frames, auxiliaries=True) + "\n"
     yield f"</body>{foot}"
 
 
-def _image(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Pieces:
-    """One SVG image, of one sentence."""
+def _image(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Iterator[str]:
+    """Yield the SVG image of one sentence."""
     from spansrl.visualize import sentence_svg
 
     found = list(islice(sentences, 2))
     if len(found) != 1:
-        how_many = "more than one sentence; use --output html" if found else "no sentence in the input"
-        raise DataError(f"an SVG image shows one sentence, and there is {how_many}")
-    yield sentence_svg(found[0], frames=frames)
+        reason = "the input has more than one; use --to html" if found else "the input has none"
+        raise DataError(f"an SVG image shows one sentence, but {reason}")
+    yield sentence_svg(found[0], frames=frames, auxiliaries=True)
 
 
-_WRITERS: dict[str, Callable[[Iterable[Sentence], str, FrameIndex | None], Pieces]] = {
+_WRITERS: dict[str, Callable[[Iterable[Sentence], str, FrameIndex | None], Iterator[str]]] = {
     PRETTY: _drawn,
-    "table": _rows,
+    "json": _json,
+    "csv": partial(_table, dialect="excel"),
+    "tsv": partial(_table, dialect="excel-tab"),
     "html": _page,
     "svg": _image,
 }
+
+
+def _check_parquet(path: str) -> None:
+    if find_spec("pyarrow") is None:
+        raise MissingExtraError("writing Parquet", "corpus")
+    if path == STANDARD_STREAM:
+        raise click.UsageError("Parquet cannot be written to standard output; name a file with -o")
+
+
+def _write_parquet(sentences: Iterable[Sentence], output: BinaryIO) -> None:
+    """Write one row per argument, as in `Sentence.rows`."""
+    import pyarrow
+    from pyarrow import parquet
+
+    kinds: dict[str, Any] = dict.fromkeys(_COLUMNS, pyarrow.string())
+    kinds |= dict.fromkeys(("sentence", "pred", "start", "end", "char_start", "char_end"), pyarrow.int64())
+    kinds |= dict.fromkeys(("predicate_prob", "sense_prob", "prob"), pyarrow.float64())
+    schema = pyarrow.schema(kinds.items())
+    stream = enumerate(sentences)
+    with parquet.ParquetWriter(output, schema) as writer:
+        while group := list(islice(stream, _GROUP)):
+            rows = [row for number, sent in group for row in sent.rows(number=number)]
+            writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
