@@ -17,14 +17,14 @@ run() {
 }
 
 say "1. Who did what to whom? Below the words stands a line for each predicate: its sense, and its arguments."
-run spansrl label --output pretty examples/letters.txt
+run spansrl label --to pretty examples/letters.txt
 
 say "2. The same for programs: one line of JSON a sentence, with character offsets and probabilities."
 run spansrl label examples/letters.txt -o "$out/letters.jsonl"
 run head -n 1 "$out/letters.jsonl"
 
 say "3. A row an argument, for data frames and spreadsheets; and a page for a browser."
-run spansrl label --predicates verbs --output table examples/letters.txt
+run spansrl label --predicates verb --to tsv examples/letters.txt
 run spansrl label examples/letters.txt -o "$out/letters.html"
 
 say "4. Build a small corpus: propositions without words are joined with words without propositions."

@@ -49,11 +49,11 @@ def test_commands_are_offered_without_loading_them():
 
 def test_options_choices_and_files_are_offered():
     assert "plain,--predicates" in complete("label", "--p")
-    assert complete("label", "--input", "conll1") == ["plain,conll12"]
-    assert complete("label", "--predicates", "verbs,") == [
-        "plain,verbs,nouns",
-        "plain,verbs,adjectives",
-        "plain,verbs,auxiliaries",
+    assert complete("label", "--from", "conll1") == ["plain,conll12"]
+    assert complete("label", "--predicates", "verb,") == [
+        "plain,verb,noun",
+        "plain,verb,adjective",
+        "plain,verb,auxiliary",
     ]
     assert complete("label", "let") == ["file,let"]
     assert complete("info", "ru") == ["file,ru"]

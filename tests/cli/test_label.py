@@ -1,4 +1,4 @@
-"""`spansrl label` (and `spansrl ensemble`): from text, tokens and files to labelled sentences."""
+"""`spansrl label` (and `spansrl ensemble`): from text, tokens and files to labeled sentences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import SENTENCES, label_given, make_config, make_network
-from spansrl.cli import label_input
+from spansrl.cli import label_input, label_output
 from spansrl.cli.label import command as label_command
 from spansrl.cli.label_input import text_sentences
 from spansrl.decoding import DECODERS
@@ -30,7 +30,7 @@ from spansrl.language.tokenizer import MAX_TOKENS
 from spansrl.language.vocabulary import role_inventory
 from spansrl.nn.embedders.embed import build_embedder
 from spansrl.nn.network import Network
-from spansrl.structures import Document, Sentence
+from spansrl.structures import Document, Proposition, Sentence
 from spansrl.training.checkpoint import save_description, save_weights
 
 TEXT = "She said he left.  The cat\nchased a mouse!\n\nGo home."
@@ -128,7 +128,7 @@ def test_json_lines_go_to_standard_output(call):
 
 
 def test_what_a_format_cannot_hold_is_said_in_one_line(call, tmp_path):
-    code, _, err = call("label", "--model", "one", "in.jsonl", "--output", "conll05-props", "-o", "out.props")
+    code, _, err = call("label", "--model", "one", "in.jsonl", "--to", "conll05-props", "-o", "out.props")
     assert code == 0
     assert err.startswith("spansrl: ")
     assert err.count("\n") == 1
@@ -195,7 +195,7 @@ def test_precomputed_vectors_need_a_model_over_elmo(call, tmp_path):
 # Text.
 
 
-def test_text_is_labelled_as_in_python(label, text_model):
+def test_text_is_labeled_as_in_python(label, text_model):
     (document,) = load(text_model).pipe([TEXT])
     assert Document(TEXT, tuple(label(TEXT))) == document
     assert all(prop.sense and prop.lemma and prop.type for prop in document.props)
@@ -224,39 +224,47 @@ def test_standard_input_is_read(label, stdin, args):
     ("content", "is_json"),
     [(b'{"tokens": ["Go"]}\n', True), (b' { "id" : 1}', True), (b"{so} they say", False), (b"", False)],
 )
-def test_json_lines_that_are_taken_for_text_are_told(call, text_model, stdin, tmp_path, content, is_json):
+def test_json_lines_that_are_taken_for_text_are_reported(call, text_model, stdin, tmp_path, content, is_json):
     stdin(content)
     (tmp_path / "note").write_bytes(content)
-    for args, name in (((), "standard input"), (("note",), "note")):
+    for args, name in (((), "<stdin>"), (("note",), "note")):
         code, _, err = call("label", "--model", text_model, *args)
-        told = f"spansrl: warning: {name} looks like JSON lines, and is labelled as text; "
         assert code == 0
-        assert err == (f"{told}if that is not meant: --input jsonl\n" if is_json else "")
+        assert err.startswith(f"spansrl: warning: {name} looks like JSON Lines") is is_json
+        assert bool(err) is is_json
 
 
-def test_without_argument_a_terminal_is_told_how_to_use_the_command(refused, call, stdin, monkeypatch):
-    stdin(b"")
-    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
-    code, out, err = call("label")
-    assert (code, out) == (2, "")
-    assert err.startswith("Usage: spansrl label ")
-    assert "spansrl label letters.txt > letters.jsonl" in err
+def test_lines_typed_on_a_terminal_are_labeled_one_by_one(call, text_model, monkeypatch):
+    lines = iter(["Go home.", "", "She left. He stayed."])
+
+    def typed(prompt):
+        try:
+            return next(lines)
+        except StopIteration:
+            raise EOFError from None
+
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", typed)
+    code, out, err = call("label", "--model", text_model, "--to", "jsonl")
+    assert code == 0
+    assert [json.loads(line)["text"] for line in out.splitlines()] == ["Go home.", "She left.", "He stayed."]
+    assert "Ctrl-D" in err
 
 
-def test_text_that_looks_like_a_file_is_labelled_with_a_warning(call, text_model):
-    code, out, err = call("label", "--model", text_model, "lettres.txt")
-    assert (code, err) == (0, "spansrl: warning: there is no file 'lettres.txt'; labelled as text\n")
-    assert json.loads(out)["tokens"] == ["lettres.txt"]
+@pytest.mark.parametrize("name", ["lettres.txt", "a/b", "missing.jsonl.gz", "dir\\file"])
+@pytest.mark.parametrize("options", [(), ("--from", "text"), ("--predicates", "given")])
+def test_an_argument_that_looks_like_a_path_is_never_labeled_as_text(refused, name, options):
+    code, line = refused(*options, "in.jsonl", name)
+    assert code == 1
+    assert line.startswith(f"spansrl: error: {name}: cannot be read: No such file or directory")
 
 
-def test_what_is_refused_is_not_said_to_be_labelled(call, text_model):
-    code, _, err = call("label", "--model", text_model, "--predicates", "given", "in.jsonl", "lettres.txt")
-    assert code == 2
-    assert "there is no file 'lettres.txt', and text has none" in err
-    assert "warning" not in err
+def test_texts_that_do_not_look_like_paths_are_labeled(label):
+    for text in ("Stop!", "3.14", "Go.", "well...", "see a/b now"):
+        assert label(text)
 
 
-def test_words_without_quotes_are_labelled_one_by_one_with_a_warning(call, text_model):
+def test_words_without_quotes_are_labeled_one_by_one_with_a_warning(call, text_model):
     code, out, err = call("label", "--model", text_model, "She", "left", "home.")
     assert (code, len(out.splitlines())) == (0, 3)
     assert err == "spansrl: warning: 3 texts of one word each; if they are one text, put it in quotes\n"
@@ -271,19 +279,19 @@ def test_nothing_comes_of_nothing(label, text):
 def test_tokens_are_taken_as_they_are(label, tmp_path):
     lines = "The cat 's  gone\n\n Go home.\n"
     (tmp_path / "lines").write_text(lines, encoding="utf-8")
-    found = label("--input", "tokens", "lines")
+    found = label("--from", "tokens", "lines")
     assert [sent.tokens for sent in found] == [("The", "cat", "'s", "gone"), ("Go", "home.")]
-    assert found == label("--input", "tokens", lines)
+    assert found == label("--from", "tokens", lines)
     assert {sent.text for sent in found} == {None}
 
 
 def test_bytes_that_are_not_text_are_refused_with_their_place(refused, tmp_path):
     (tmp_path / "bad.txt").write_bytes(b"Good text.\n\nA caf\xe9.\n")
-    message = "bad.txt:3: byte 0xe9 at place 18 of the file is not UTF-8; convert the file, e.g. with iconv"
+    message = "bad.txt:3: not UTF-8: byte 0xe9 at byte 18 of the file; convert the file, e.g. with iconv"
     assert refused("bad.txt") == (1, f"spansrl: error: {message}")
 
 
-def test_a_long_sentence_is_labelled_in_pieces_with_one_line_of_warning(call, text_model):
+def test_a_long_sentence_is_labeled_in_pieces_with_one_line_of_warning(call, text_model):
     code, out, err = call("label", "--model", text_model, "--predicates", "0", "word " * 1000)
     assert code == 0
     assert err.startswith(f"spansrl: warning: a sentence of more than {MAX_TOKENS} tokens")
@@ -364,12 +372,12 @@ def test_types_of_predicates_are_chosen_by_their_names(label):
     assert sum(len(sent.props) for sent in verbs + others) == sum(len(sent.props) for sent in everything)
 
 
-def test_predicates_are_given_by_their_places(label):
+def test_predicates_are_given_by_their_indices(label):
     (sent,) = label("--predicates", "3,1", "She said he left.")
     assert [prop.pred for prop in sent.props] == [1, 3]
 
 
-def test_of_given_predicates_only_the_places_are_taken(label, tmp_path):
+def test_of_given_predicates_only_the_indices_are_taken(label, tmp_path):
     sent = {
         "tokens": ["They", "left"],
         "props": [{"pred": 1, "sense": "no.99", "args": [{"role": "X", "start": 0, "end": 1}]}],
@@ -385,36 +393,22 @@ def test_of_given_predicates_only_the_places_are_taken(label, tmp_path):
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        (
-            ["--predicates", "verbs,names", "Go."],
-            2,
-            "'names' is none of verbs, nouns, adjectives, auxiliaries",
-        ),
-        (
-            ["--predicates", "given", "Go."],
-            2,
-            "--predicates given needs a file that has predicates (--input jsonl, conll05, …); text has none",
-        ),
-        (["--predicates", "", "Go."], 2, "'' is none of verbs"),
-        (["--predicates", "nouns,1", "Go."], 2, "types and places cannot be mixed"),
-        (["--predicates", "1,names", "Go."], 2, "'names' is none of verbs"),
-        (["--predicates", "given,verbs", "Go."], 2, "'given' stands alone; leave out the rest"),
-        (["--predicates", "1,all", "Go."], 2, "'all' stands alone; leave out the rest"),
+        (["--predicates", "verbs,names", "Go."], 2, "unknown predicate type 'names'"),
+        (["--predicates", "given", "Go."], 2, "text input has no predicates"),
+        (["--predicates", "", "Go."], 2, "unknown predicate type ''"),
+        (["--predicates", "nouns,1", "Go."], 2, "types and token indices cannot be mixed"),
+        (["--predicates", "given,verbs", "Go."], 2, "'given' cannot be combined with others"),
+        (["--predicates", "1,all", "Go."], 2, "'all' cannot be combined with others"),
+        (["--min-prob", "1.5", "Go."], 2, "1.5 is not in the range"),
+        (["--no-frames", "--rule-out-roles", "Go."], 2, "contradict each other"),
+        (["--to", "parquet", "Go."], 2, "name a file with -o"),
         (["--predicates", "5", "Go."], 1, "no token 5 in the sentence 'Go .', which has 2; count from 0"),
-        (["--input", "jsonl", "Go."], 1, "Go.: cannot be read: No such file or directory"),
+        (["--from", "jsonl", "Go."], 1, "Go.: cannot be read: No such file or directory"),
         (["missing.jsonl"], 1, "missing.jsonl: cannot be read: No such file or directory"),
         (["."], 1, ".: cannot be read: Is a directory"),
-        (["--output", "svg", "Go. Stay."], 1, "an SVG image shows one sentence, and there is more than one"),
-        (
-            ["-o", "out.xyz", "Go."],
-            1,
-            "out.xyz: the name does not say what to write; choose one with --output",
-        ),
-        (
-            ["--rule-out-roles", "Go."],
-            1,
-            "--rule-out-roles needs PropBank's frames; register them with: spansrl frames",
-        ),
+        (["--to", "svg", "Go. Stay."], 1, "an SVG image shows one sentence, but the input has more"),
+        (["-o", "out.xyz", "Go."], 1, "out.xyz: the name has no known extension; name the format with --to"),
+        (["--rule-out-roles", "Go."], 1, "needs PropBank frames"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(refused, args, code, message):
@@ -423,39 +417,34 @@ def test_what_cannot_be_done_is_said_in_one_line(refused, args, code, message):
     assert message in line
 
 
-def test_a_model_that_finds_no_predicates_says_what_it_needs(call):
-    for args in (["--predicates", "verbs", "in.jsonl"], ["--input", "text", "Go home."], ["Go home."]):
-        assert call("label", "--model", "one", *args) == (
-            1,
-            "",
-            "spansrl: error: one: this model does not find predicates; "
-            "give a file that has them, or their places with --predicates 1,4\n",
-        )
-    for args in (["--input", "text"], []):
+def test_a_model_that_does_not_find_predicates_says_what_it_needs(call):
+    for args in (["--predicates", "verbs", "in.jsonl"], ["--from", "text", "Go home."], ["Go home."]):
+        code, out, err = call("label", "--model", "one", *args)
+        assert (code, out) == (1, "")
+        assert "this model does not find predicates; " in err
+    for args in (["--from", "text"], []):
         code, out, _ = call("label", "--model", "one", *args, "--predicates", "0", "Go home.")
         assert code == 0
         assert [prop["pred"] for prop in json.loads(out)["props"]] == [0]
-    missing = "spansrl: error: a/file: cannot be read: No such file or directory; check the path\n"
-    assert call("label", "--model", "one", "a/file") == (1, "", missing)
 
 
-def test_a_file_that_is_missing_is_told_before_another_is_labelled(call, text_model):
-    code, out, err = call("label", "--model", text_model, "in.jsonl", "missing.jsonl")
-    missing = "missing.jsonl: cannot be read: No such file or directory; check the path"
-    assert (code, out, err) == (1, "", f"spansrl: error: {missing}\n")
+def test_a_missing_file_is_reported_before_another_is_labeled(refused):
+    code, line = refused("in.jsonl", "missing.jsonl")
+    assert code == 1
+    assert line.startswith("spansrl: error: missing.jsonl: cannot be read: No such file or directory")
 
 
-def test_data_that_is_taken_for_text_is_told(call, text_model, tmp_path):
+def test_data_that_is_read_as_text_gets_a_warning(call, text_model, tmp_path):
     (tmp_path / "tree.conllu").write_text("Go home.")
-    told = "spansrl: warning: tree.conllu is labelled as plain text, every character of it; "
     code, _, err = call("label", "--model", text_model, "tree.conllu")
-    assert (code, err) == (0, f"{told}see --input for formats\n")
-    assert call("label", "--model", text_model, "--input", "text", "tree.conllu")[2] == ""
+    assert code == 0
+    assert err.startswith("spansrl: warning: tree.conllu is labeled as plain text")
+    assert call("label", "--model", text_model, "--from", "text", "tree.conllu")[2] == ""
 
 
 def test_a_drawing_without_standard_output_is_one_line(text_model):
     done = subprocess.run(
-        ["sh", "-c", '"$@" >&-', "sh", *PROGRAM, "--model", text_model, "--output", "pretty", "Go."],
+        ["sh", "-c", '"$@" >&-', "sh", *PROGRAM, "--model", text_model, "--to", "pretty", "Go."],
         capture_output=True,
         text=True,
     )
@@ -484,16 +473,16 @@ def test_a_mixture_does_not_learn_from_partial_sentences(call):
 def test_a_pipe_gets_json_lines_and_a_terminal_a_drawing(call, text_model, monkeypatch):
     args = ("label", "--model", text_model, "--predicates", "1", "She left.")
     assert call(*args)[1].startswith('{"tokens": ["She", "left", "."], ')
-    drawing = call(*args, "--output", "pretty")[1]
+    drawing = call(*args, "--to", "pretty")[1]
     assert drawing.splitlines()[0] == "She left."
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("NO_COLOR", "1")
     assert call(*args)[1] == drawing
 
 
-def test_a_terminal_has_colours_unless_it_wants_none(call, text_model, monkeypatch):
+def test_a_terminal_has_colors_unless_it_wants_none(call, text_model, monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
-    args = ("label", "--model", text_model, "--predicates", "1", "--output", "pretty", "She left.")
+    args = ("label", "--model", text_model, "--predicates", "1", "--to", "pretty", "She left.")
     assert "\x1b[" not in call(*args)[1]
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert "\x1b[1mleft\x1b[0m" in call(*args)[1]
@@ -501,27 +490,79 @@ def test_a_terminal_has_colours_unless_it_wants_none(call, text_model, monkeypat
 
 def test_a_drawing_lists_the_meanings_of_roles_when_frames_are_registered(call, text_model, tmp_path):
     args = ("label", "--model", text_model, "--predicates", "1", "She left the house.")
-    before = call(*args, "--output", "pretty")[1]
+    before = call(*args, "--to", "pretty")[1]
     sense = json.loads(call(*args)[1])["props"][0]["sense"]
     roles = "".join(f'<role n="{number}" descr="part {number}"/>' for number in range(6))
     (tmp_path / "one.xml").write_text(f'<frameset><roleset id="{sense}">{roles}</roleset></frameset>')
     assert call("frames", ".")[0] == 0
-    assert call(*args, "--output", "pretty", "--no-frames")[1] == before
+    assert call(*args, "--to", "pretty", "--no-frames")[1] == before
     (prop,) = json.loads(call(*args)[1])["props"]
-    drawn = call(*args, "--output", "pretty")[1]
+    drawn = call(*args, "--to", "pretty")[1]
     assert all(f"{arg['role'].removeprefix('R-')} {arg['meaning']}" in drawn for arg in prop["args"])
 
 
-def test_a_table_has_the_rows_of_python(call, text_model, tmp_path):
-    assert call("label", "--model", text_model, TEXT, "-o", "out.tsv") == (0, "", "")
-    with open("out.tsv", encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, dialect="excel-tab"))
-    document = load(text_model)(TEXT)
+def rows_of(text_model, text):
+    """The rows of Python, without auxiliaries that have no arguments."""
+    return [row for row in load(text_model)(text).rows() if row["role"] or row["type"] != "auxiliary"]
+
+
+@pytest.mark.parametrize(("name", "dialect"), [("out.tsv", "excel-tab"), ("out.csv", "excel")])
+def test_a_table_has_the_rows_of_python(call, text_model, name, dialect):
+    assert call("label", "--model", text_model, TEXT, "-o", name) == (0, "", "")
+    with open(name, encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, dialect=dialect))
     assert rows == [
         {key: "" if value is None else " ".join(str(value).split()) for key, value in row.items()}
-        for row in document.rows()
+        for row in rows_of(text_model, TEXT)
     ]
-    assert call("label", "--model", text_model, "--output", "table", "")[1].startswith("sentence\tpred\t")
+    assert call("label", "--model", text_model, "--to", "tsv", "")[1].startswith("sentence\tpred\t")
+
+
+def test_parquet_has_the_rows_of_python(call, text_model):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert call("label", "--model", text_model, TEXT, "-o", "out.parquet") == (0, "", "")
+    assert parquet.read_table("out.parquet").to_pylist() == rows_of(text_model, TEXT)
+    assert call("label", "--model", text_model, "", "-o", "empty.parquet") == (0, "", "")
+    assert parquet.read_table("empty.parquet").num_rows == 0
+
+
+def test_parquet_needs_the_extra(call, text_model, monkeypatch):
+    monkeypatch.setattr("spansrl.cli.label_output.find_spec", lambda name: None)
+    code, _, err = call("label", "--model", text_model, TEXT, "-o", "out.parquet")
+    assert code == 1
+    assert "pip install 'spansrl[corpus]'" in err
+
+
+@pytest.mark.parametrize("text", [TEXT, "Go.", ""])
+def test_json_is_one_array_of_the_sentences(call, label, text_model, text, tmp_path):
+    assert call("label", "--model", text_model, text, "-o", "out.json") == (0, "", "")
+    found = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    assert [Sentence.from_dict(item) for item in found] == label(text)
+
+
+def test_auxiliaries_without_arguments_are_in_json_and_not_in_drawings(tmp_path):
+    auxiliary, verb = Proposition(1, type="auxiliary"), Proposition(2, type="verb")
+    sent = Sentence(("She", "has", "left"), (auxiliary, verb))
+
+    def written(name, auxiliaries):
+        format = label_output.format_to_write(name)
+        label_output.write_labeled(str(tmp_path / name), [sent], format, None, auxiliaries=auxiliaries)
+        return (tmp_path / name).read_text(encoding="utf-8")
+
+    assert written("a.tsv", False).count("\n") == 2
+    assert written("a.tsv", True).count("\n") == 3
+    assert len(json.loads(written("a.json", False))[0]["props"]) == 2
+    assert len(written("a.txt", False)) < len(written("a.txt", True))
+
+
+def test_improbable_arguments_are_dropped(label):
+    def probabilities(*options):
+        props = [prop for sent in label(*options, TEXT) for prop in sent.props]
+        return sorted(arg.prob for prop in props for arg in prop.args)
+
+    everything = probabilities("--min-prob", "0")
+    limit = everything[len(everything) // 2]
+    assert probabilities("--min-prob", str(limit)) == [prob for prob in everything if prob >= limit]
 
 
 def test_pictures_are_written_to_files_by_their_names(call, text_model, tmp_path):
@@ -549,7 +590,7 @@ def test_the_exact_decoder_can_be_asked_for(label):
 def test_a_bar_shows_how_much_of_a_file_is_read(call, text_model, monkeypatch, tmp_path):
     (tmp_path / "note.txt").write_text(TEXT * 50, encoding="utf-8")
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr("spansrl.cli.progress._PATIENCE", 0.0)
     code, out, err = call("label", "--model", text_model, "note.txt", "-o", "out.jsonl")
     assert (code, out) == (0, "")
-    assert "labelling" in err
-    assert call("label", "--model", text_model, "Go home.", "-o", "out.jsonl") == (0, "", "")
+    assert "reading note.txt" in err

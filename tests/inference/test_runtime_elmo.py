@@ -114,7 +114,7 @@ def test_labels_are_those_of_torch(models):
 def test_the_base_install_gives_them_too(models, tmp_path):
     given, found = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     write_sentences(given, PLAIN_SENTENCES)
-    done = spansrl("label", "--model", models.directory, given, "--output", "jsonl", "--out", found)
+    done = spansrl("label", "--model", models.directory, given, "--to", "jsonl", "--out", found)
     assert (done.returncode, done.stderr) == (0, "")
     assert spans(read_sentences(found)) == spans(models.labeller().label(PLAIN_SENTENCES))
 

@@ -37,7 +37,7 @@ def command(path: str | None, download: bool, show: str | None, remove: bool) ->
 
     PATH is a directory, an archive (.tar.xz, .tar.gz, .zip) or a URL with files frames/NAME.xml. An index of
     them is stored as one file in your data directory: SPANSRL_HOME if it is set, otherwise spansrl in
-    $XDG_DATA_HOME or ~/.local/share (Linux), ~/Library/Application Support (macOS) or %LOCALAPPDATA% (Windows).
+    $XDG_DATA_HOME or ~/.local/share (Linux), ~/Library/Application Support (macOS), %LOCALAPPDATA% (Windows).
     Without PATH and options the command shows what is installed. The frames are free (CC BY-SA 4.0):
     propbank-frames, commit c66e0cc.
     """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from spansrl.cli.label_input import INPUTS, Source, check_texts, sources_of, typed_texts
-from spansrl.cli.label_output import OUTPUTS, PRETTY, format_to_write, write_labeled
+from spansrl.cli.label_output import OUTPUTS, format_to_write, write_labeled
 from spansrl.cli.progress import progress_bar
 from spansrl.cli.torch_extra import device_option
 from spansrl.errors import ConfigError, ModelError
@@ -73,7 +73,8 @@ def _complete_predicates(ctx: click.Context, param: click.Parameter, incomplete:
     "--to",
     "output_format",
     type=click.Choice(OUTPUTS),
-    help="Output format; pretty: a drawing.  [default: by the name of --out; pretty on a terminal, otherwise jsonl]",
+    help="Output format; pretty: a drawing.  "
+    "[default: by the name of --out; pretty on a terminal, otherwise jsonl]",
 )
 @click.option(
     "-o",
@@ -95,7 +96,11 @@ def _complete_predicates(ctx: click.Context, param: click.Parameter, incomplete:
 )
 @click.option("--model", metavar="NAME|DIR", help="Installed model or model directory.  [default: small]")
 @click.option("--threads", type=click.IntRange(min=1), help="Number of threads.  [default: all cores]")
-@click.option("--decoder", metavar="NAME", help="greedy, argmax, exact or constrained.  [default: the model's]")
+@click.option(
+    "--decoder",
+    type=click.Choice(["greedy", "argmax", "exact", "constrained"]),
+    help="How to decode.  [default: the model's]",
+)
 @click.option("--no-frames", is_flag=True, help="Do not use the installed PropBank frames.")
 @click.option(
     "--rule-out-roles/--all-roles",
@@ -156,6 +161,7 @@ def command(
     )
     on_screen = out == STANDARD_STREAM and sys.stdout is not None and sys.stdout.isatty()
     with progress_bar(hidden=on_screen or typed) as progress:
+        labeled: Iterator[Sentence]
         if typed:
             labeled = (s for text in typed_texts() for s in pipeline(text, predicates=predicates))
         else:
@@ -191,9 +197,7 @@ def _in_growing_groups(
         size = min(2 * size, _LARGEST_GROUP)
 
 
-def _with_precomputed(
-    pipeline: Pipeline, path: Path, sentences: Iterable[Sentence]
-) -> Iterator[Sentence]:
+def _with_precomputed(pipeline: Pipeline, path: Path, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
     """Give the model the precomputed vectors of the sentences, which are all held in memory for that."""
     networks = getattr(pipeline.model, "networks", None)
     if networks is None:
