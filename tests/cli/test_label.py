@@ -169,10 +169,10 @@ def test_a_mixture_is_trained_and_finished_once(call, tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--model", "nowhere", "in.jsonl"], "nowhere: no such model directory"),
+        (["--model", "nowhere", "in.jsonl"], "no model 'nowhere' is installed"),
         (["--model", "one", "missing.jsonl"], "missing.jsonl: cannot be read: No such file or directory"),
-        (["--model", "one", "--device", "nonsense", "in.jsonl"], "--device nonsense: not usable here"),
-        (["--model", "one", "Go home."], "one: this model does not find predicates; give a file that has"),
+        (["--model", "one", "--device", "nonsense", "in.jsonl"], "device nonsense: not usable here"),
+        (["--model", "one", "Go home."], "one: this model does not find predicates; "),
     ],
 )
 def test_errors_are_one_line(call, args, message):

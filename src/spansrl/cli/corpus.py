@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from spansrl.checks import counted
-from spansrl.cli.label_predicates import Predicates, complete_predicates, parse_predicates
+from spansrl.cli.predicates import complete_predicates, parse_predicates
 
 if TYPE_CHECKING:
     from spansrl.decoding import Decoder
@@ -111,7 +111,7 @@ def command(
     lines: bool,
     rows: Rows,
     to: Format,
-    predicates: Predicates | None,
+    predicates: str | None,
     model: str | None,
     decoder: Decoder | None,
     min_prob: float | None,
@@ -161,10 +161,13 @@ def command(
         click.echo(line, err=True)
 
 
-def _types(predicates: Predicates | None) -> tuple[str, ...] | None:
-    if predicates == "given" or any(isinstance(item, int) for item in predicates or ()):
+def _types(predicates: str | None) -> tuple[str, ...] | None:
+    from spansrl.inference.predicates import Wanted
+
+    wanted = Wanted.of(predicates)
+    if wanted.given:
         raise click.UsageError("--predicates of a corpus are types, such as verb,noun")
-    return None if predicates is None else tuple(map(str, predicates))
+    return None if predicates is None else tuple(sorted(wanted.types))
 
 
 def _model(model: str | None) -> str | None:

@@ -12,11 +12,12 @@ import click
 
 from spansrl.cli.label_input import INPUTS, Source, check_texts, sources_of, typed_texts
 from spansrl.cli.label_output import OUTPUTS, format_to_write, write_labeled
+from spansrl.cli.predicates import complete_predicates, parse_predicates
 from spansrl.cli.progress import progress_bar
 from spansrl.cli.torch_extra import device_option
 from spansrl.errors import ConfigError, ModelError
 from spansrl.formats.files import STANDARD_STREAM
-from spansrl.structures import PREDICATE_TYPES, Sentence
+from spansrl.structures import Sentence
 
 if TYPE_CHECKING:
     from spansrl.decoding import Decoder
@@ -39,23 +40,6 @@ With gold predicates, and with your own model:
 """
 
 _LARGEST_GROUP = 1024  # sentences that are labeled together in a long input
-
-
-def _checked_predicates(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    from spansrl.inference.predicates import Wanted
-
-    try:
-        Wanted.of(value)
-    except ConfigError as error:
-        raise click.BadParameter(str(error).removeprefix("predicates: "), ctx, param) from None
-    return value
-
-
-def _complete_predicates(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    before, comma, last = incomplete.rpartition(",")
-    names = PREDICATE_TYPES if comma else (*PREDICATE_TYPES, "all", "given")
-    chosen = before.split(",")
-    return [f"{before}{comma}{name}" for name in names if name.startswith(last) and name not in chosen]
 
 
 @click.command(epilog=EXAMPLES)
@@ -85,8 +69,8 @@ def _complete_predicates(ctx: click.Context, param: click.Parameter, incomplete:
 )
 @click.option(
     "--predicates",
-    callback=_checked_predicates,
-    shell_complete=_complete_predicates,
+    callback=parse_predicates,
+    shell_complete=complete_predicates,
     metavar="LIST",
     help="Types (verb,noun,adjective,auxiliary), all, token indices counted from 0 (1,4), or given: those in "
     "the input.  [default: all, or given if the model does not find predicates]",
