@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -103,3 +104,11 @@ def test_explain_adds_the_frame_of_the_sense_and_the_other_senses_of_the_word():
         assert prop["alternatives"] == [{"sense": "call.02", "definition": "name"}]
         plain = client.label(tokens=["They", "called"], predicates=[1])
         assert "definition" not in plain.json["results"][0]["sentences"][0]["props"][0]
+
+
+def test_min_prob_and_decoder_reach_the_pipeline(client, pipeline):
+    text = TEXTS[0]
+    for settings in ({"min_prob": 0.0}, {"min_prob": 0.9}, {"decoder": "exact"}):
+        (result,) = client.label(text=text, **settings).json["results"]
+        chosen = replace(pipeline, **settings)
+        assert_same_labels(sentences(result), chosen(text).sentences)

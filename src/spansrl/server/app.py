@@ -84,7 +84,9 @@ async def label(request: Request) -> Response:
     require_type(request, "application/json")
     if request.query_params:
         raise RefusedError(422, "invalid", "this path has no query options; put them into the body")
-    jobs = parse(LabelRequest, await read_body(request, service.limits)).jobs()
+    body = await read_body(request, service.limits)
+    service.check_wait()  # before parsing: under overload most requests end here
+    jobs = parse(LabelRequest, body).jobs()
     check_sizes(jobs, service.limits)
     results = await unless_gone(request, service.label(jobs))
     return Response(b'{"results": [' + b", ".join(results) + b"]}\n", media_type="application/json")

@@ -33,7 +33,7 @@ class LabelsSentences(Protocol):
         """Meanings of senses and roles."""
 
     def steps(
-        self, sentences: Sequence[Sentence], *, predicates: Any = ..., **given: float
+        self, sentences: Sequence[Sentence], *, predicates: Any = ..., min_prob: float | None = ...
     ) -> Generator[int, None, list[Sentence]]:
         """Label one batch; yield the cost that is left after each step."""
 
@@ -67,8 +67,7 @@ class Options:
     ) -> Generator[int, None, list[Sentence]]:
         if self.decoder is not None and isinstance(pipeline, Pipeline):
             pipeline = replace(pipeline, decoder=self.decoder)
-        given = {} if self.min_prob is None else {"min_prob": self.min_prob}
-        return pipeline.steps(sentences, predicates=self.predicates, **given)
+        return pipeline.steps(sentences, predicates=self.predicates, min_prob=self.min_prob)
 
     def render(self, sent: Sentence, frames: FrameIndex | None) -> Rendered:
         data = sent.to_dict()

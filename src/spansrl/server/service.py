@@ -98,14 +98,22 @@ class Service:
         if self.finishing.is_set():
             raise RefusedError(503, "shutting_down", "the server is shutting down; try again", retry_after=5)
 
+    def check_wait(self) -> None:
+        """Raise a RefusedError if even the smallest request would wait too long."""
+        if (wait := self._scheduler.wait()) > self.limits.wait_seconds:
+            raise self._busy(wait)
+
+    def _busy(self, wait: float) -> RefusedError:
+        message = f"the expected wait is {wait:.0f} s, and the limit {self.limits.wait_seconds:g} s"
+        return RefusedError(429, "busy", f"{message}; try again later", retry_after=_retry_after(wait))
+
     async def label(self, jobs: Sequence[Job], *, patient: bool = False) -> list[bytes]:
         """The results as JSON objects, or a RefusedError."""
         try:
             async with asyncio.timeout(self.limits.seconds):
                 return await self._scheduler.submit(jobs, patient=patient)
         except BusyError as busy:
-            message = f"{busy}, and the limit {self.limits.wait_seconds:g} s; try again later"
-            raise RefusedError(429, "busy", message, retry_after=_retry_after(busy.wait)) from None
+            raise self._busy(busy.wait) from None
         except TimeoutError:
             message = f"not labeled within {self.limits.seconds:g} s; send less, or try again later"
             wait = self._scheduler.wait()
