@@ -19,8 +19,9 @@ import torch
 from measure import machine, matmul_rate, table
 from spansrl.arrays import Ragged, offsets_of
 from spansrl.nn.batch import Corpus
-from spansrl.nn.embedders.embed import LayeredEmbedder
+from spansrl.nn.embedders.layered import LayeredEmbedder
 from spansrl.nn.network import Network
+from spansrl.nn.outputs import OUTPUTS
 from spansrl.structures import Argument, Proposition, Sentence, Span
 from spansrl.training.config import Config, config_from_dict
 from spansrl.training.loop import make_optimizer
@@ -71,7 +72,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--output", choices=["span", "crf"], default="span")
+    parser.add_argument("--output", choices=list(OUTPUTS), default="span")
     parser.add_argument("--steps", type=int, default=20)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)

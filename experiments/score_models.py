@@ -20,7 +20,7 @@ from spansrl.evaluation import official_report, score
 from spansrl.formats import read_sentences, write_sentences
 from spansrl.inference.loading import load
 from spansrl.inference.pipeline import Pipeline
-from spansrl.nn.embedders.embed import LayeredEmbedder
+from spansrl.nn.embedders.layered import LayeredEmbedder
 from spansrl.structures import Sentence
 
 HEADER = [

@@ -86,7 +86,7 @@ def make_network(sentences=SENTENCES, *, seed: int = 1, **sections: dict) -> Net
     """A network for the sentences, in eval mode."""
     import torch
 
-    from spansrl.nn.embedders.embed import build_embedder
+    from spansrl.nn.embedders import build_embedder
     from spansrl.nn.network import Network
 
     torch.manual_seed(seed)

@@ -10,7 +10,7 @@ from builders import make_config, make_prop, tagged
 from spansrl.inference.lexicon import learn_lexicon
 from spansrl.language.vocabulary import role_inventory
 from spansrl.nn.batch import Batch, Corpus
-from spansrl.nn.embedders.embed import build_embedder
+from spansrl.nn.embedders import build_embedder
 from spansrl.nn.network import Network
 from spansrl.training.checkpoint import save_description, save_lexicon, save_weights
 

@@ -20,7 +20,7 @@ from spansrl.formats import write_sentences
 from spansrl.inference.loading import load
 from spansrl.inference.runtime import OnnxModel
 from spansrl.language.vocabulary import role_inventory
-from spansrl.nn.embedders.embed import build_embedder
+from spansrl.nn.embedders import build_embedder
 from spansrl.nn.network import Network
 from spansrl.structures import Sentence
 from spansrl.training.checkpoint import load_network, save_description, save_weights

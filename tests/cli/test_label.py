@@ -28,7 +28,7 @@ from spansrl.inference.lexicon import LEXICON, learn_lexicon, lexicon_to_dict
 from spansrl.inference.loading import CALIBRATION, load
 from spansrl.language.tokenizer import MAX_TOKENS
 from spansrl.language.vocabulary import role_inventory
-from spansrl.nn.embedders.embed import build_embedder
+from spansrl.nn.embedders import build_embedder
 from spansrl.nn.network import Network
 from spansrl.structures import Document, Proposition, Sentence
 from spansrl.training.checkpoint import save_description, save_weights

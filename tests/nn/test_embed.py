@@ -14,15 +14,10 @@ from spansrl.arrays import Ragged
 from spansrl.errors import DataError, FormatError, ModelError
 from spansrl.inference.config import EmbedderConfig
 from spansrl.nn.batch import Corpus
-from spansrl.nn.embedders.embed import (
-    Embedder,
-    LayeredEmbedder,
-    PrecomputedSource,
-    WordEmbedder,
-    build_embedder,
-    load_embedder,
-    read_precomputed_features,
-)
+from spansrl.nn.embedders import Embedder, build_embedder, load_embedder
+from spansrl.nn.embedders.elmo_embedder import PrecomputedSource
+from spansrl.nn.embedders.layered import LayeredEmbedder, read_precomputed_features
+from spansrl.nn.embedders.words import WordEmbedder
 from spansrl.training.checkpoint import load_network, save_description, save_weights
 
 TOKENS = [("The", "cat"), ("a", "CAT", "chased", "zzz")]
@@ -219,7 +214,7 @@ def test_precomputed_vectors_of_a_corpus_stay_on_disk(tmp_path):
         tmp_path / "train.hdf5", sentences, tmp_path / "cache", lambda *done: seen.append(done)
     )
     assert isinstance(store.values, np.memmap)
-    assert seen[-1] == (len(sentences), len(sentences))
+    assert seen[-1][1:] == (len(sentences), len(sentences))
     in_memory = read_precomputed_features(tmp_path / "train.hdf5", sentences)
     assert np.array_equal(store.values, in_memory.values)
     embedder = LayeredEmbedder(PrecomputedSource(2, 3), 0.0)

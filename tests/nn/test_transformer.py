@@ -14,8 +14,9 @@ from spansrl.errors import ModelError
 from spansrl.inference.config import EmbedderConfig
 from spansrl.inference.inputs.pieces import MOST_PIECES
 from spansrl.nn.batch import Corpus
-from spansrl.nn.embedders.embed import TransformerSource, build_embedder
+from spansrl.nn.embedders import build_embedder
 from spansrl.nn.embedders.transformer import PieceInput, Transformer
+from spansrl.nn.embedders.transformer_embedder import TransformerSource
 from spansrl.training.checkpoint import load_network, save_description, save_weights
 from tiny_bert import WINDOW, make_bert, make_tokenizer, tokenizers, transformers
 

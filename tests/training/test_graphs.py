@@ -11,7 +11,7 @@ from builders import SENTENCES, make_network
 from spansrl.errors import ModelError
 from spansrl.nn.embedders.elmo import batch_char_ids
 from spansrl.training.export import round_to_half
-from spansrl.training.graphs import arguments_graph, encoder_graph
+from spansrl.training.graphs import arguments_graph
 from tiny_bert import make_bert
 from tiny_elmo import make_elmo
 
@@ -33,7 +33,7 @@ def test_all_weights_of_the_graphs_are_rounded_to_half(tmp_path, kind):
     network = make_network(embedder=embedder_section(kind, tmp_path))
     weights = [
         tensor
-        for graph in (encoder_graph(network), arguments_graph(network))
+        for graph in (network.embedder.graph(network.tasks), arguments_graph(network))
         for tensor in (*graph.module.parameters(), *graph.module.buffers())
         if tensor.is_floating_point()
     ]
@@ -47,7 +47,7 @@ def test_a_graph_of_elmo_computes_the_vectors_of_the_embedder(tmp_path):
     sentences = [sent.tokens for sent in SENTENCES]
     store = network.embedder.prepare(sentences)
     expected = network.embedder(network.embedder.take(store, np.arange(len(sentences))))
-    [found] = encoder_graph(network).module(*batch_char_ids(sentences))
+    [found] = network.embedder.graph(None).module(*batch_char_ids(sentences))
     for tokens, row, right in zip(sentences, found, expected, strict=True):
         torch.testing.assert_close(row[: len(tokens)], right[: len(tokens)], atol=1e-6, rtol=0)
 
@@ -56,6 +56,5 @@ def test_a_model_over_precomputed_vectors_does_not_hold_what_would_be_exported(t
     with h5py.File(tmp_path / "train.hdf5", "w") as file:
         file["0"] = np.zeros((3, 5, 8), np.float32)
     network = make_network(embedder={"kind": "elmo", "precomputed": str(tmp_path)})
-    for step in (encoder_graph, round_to_half):
-        with pytest.raises(ModelError, match=r"embedder\.path instead of embedder\.precomputed"):
-            step(network)
+    with pytest.raises(ModelError, match=r"embedder\.path instead of embedder\.precomputed"):
+        network.embedder.graph(network.tasks)

@@ -20,7 +20,6 @@ from spansrl.decoding import SCORES, Scores, make_scores
 from spansrl.errors import ModelError
 from spansrl.inference.model import Encoding, PredicateScores, Prepared, Tokens, lengths_of
 from spansrl.nn.batch import Batch, Corpus
-from spansrl.nn.embedders.embed import LayeredEmbedder
 from spansrl.nn.embedders.features import Progress, cached_rows, corpus_fingerprint, hash_of
 from spansrl.nn.network import Network, evaluating, to_scores
 from spansrl.nn.outputs.boundaries import boundary_scores
@@ -169,7 +168,7 @@ class Ensemble:
         vectors = []
         for expert in self.networks:
             embedder = expert.embedder
-            key = id(embedder.source) if isinstance(embedder, LayeredEmbedder) else id(embedder)
+            key = id(embedder.source or embedder)
             if key not in prepared:
                 prepared[key] = embedder.prepare(sentences)
             with evaluating(expert):
@@ -252,8 +251,8 @@ def share_sources(experts: Sequence[Network]) -> None:
     """Let experts over the same frozen encoder use one copy of it."""
     sources: dict[str, Any] = {}
     for expert in experts:
-        if isinstance(expert.embedder, LayeredEmbedder):
-            source = expert.embedder.source
+        source = expert.embedder.source
+        if source is not None:
             expert.embedder.source = sources.setdefault(source.fingerprint(), source)
 
 
@@ -275,6 +274,7 @@ def propositions_fingerprint(corpus: Corpus) -> str:
 
 def fingerprint(expert: Network) -> str:
     """A hash of the expert's parameters and of the frozen encoder below them."""
-    below = expert.embedder.source.fingerprint() if isinstance(expert.embedder, LayeredEmbedder) else ""
+    source = expert.embedder.source
+    below = "" if source is None else source.fingerprint()
     tensors = (f"{name}:{hash_of(tensor.numpy().tobytes())}" for name, tensor in expert.state_dict().items())
     return hash_of(below + "".join(tensors))

@@ -12,11 +12,10 @@ from torch import Tensor, nn
 from spansrl.arrays import IntArray
 from spansrl.decoding import Scores, make_scores
 from spansrl.inference.config import ModelConfig
-from spansrl.inference.inputs.pieces import PieceStore
 from spansrl.inference.model import Encoding, PredicateScores, Prepared, Tokens, lengths_of, narrowed
 from spansrl.language.vocabulary import Vocabulary
 from spansrl.nn.batch import Batch
-from spansrl.nn.embedders.embed import Embedder, LayeredEmbedder
+from spansrl.nn.embedders import Embedder
 from spansrl.nn.encoders import build_encoder
 from spansrl.nn.encoders.predicates import MarkedEncoder, OnePassEncoder
 from spansrl.nn.outputs import OUTPUTS, Output
@@ -93,11 +92,11 @@ class TorchModel:
 
     def prepare(self, sentences: Sequence[Tokens]) -> Prepared:
         """Tokenize sentences; features of a frozen encoder are large, and computed batch by batch."""
-        if isinstance(self.network.embedder, LayeredEmbedder):
+        if self.network.embedder.source is not None:
             return Prepared(sentences, lengths_of(sentences))
         store = self.network.embedder.prepare(sentences)
-        costs = store.piece_counts if isinstance(store, PieceStore) else lengths_of(sentences)
-        return Prepared(sentences, costs, store)
+        costs = self.network.embedder.costs(store)
+        return Prepared(sentences, lengths_of(sentences) if costs is None else costs, store)
 
     @torch.inference_mode()
     def encode(self, prepared: Prepared, rows: IntArray) -> Encoding:

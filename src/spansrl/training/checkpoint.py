@@ -29,7 +29,7 @@ from spansrl.inference.directory import (
 )
 from spansrl.inference.lexicon import LEXICON, lexicon_to_dict
 from spansrl.language.senses import SenseInventory
-from spansrl.nn.embedders.embed import load_embedder
+from spansrl.nn.embedders import load_embedder
 from spansrl.nn.network import Network
 from spansrl.training.averaging import WeightAverage
 from spansrl.training.distributed import ALONE, Workers

@@ -17,8 +17,8 @@ from spansrl.inference.config import OutputConfig
 from spansrl.inference.directory import DESCRIPTION, FORMAT, WEIGHTS, ModelDirectory, file_hash, write_json
 from spansrl.inference.pipeline import Pipeline
 from spansrl.nn.batch import Batch, Corpus
-from spansrl.nn.embedders.embed import LayeredEmbedder, read_precomputed_features
 from spansrl.nn.embedders.features import Progress
+from spansrl.nn.embedders.layered import LayeredEmbedder, read_precomputed_features
 from spansrl.nn.ensembles import (
     ExpertFeatures,
     Mixture,

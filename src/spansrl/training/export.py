@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
 
 from spansrl.arrays import IntArray
 from spansrl.decoding import ARRAYS
@@ -33,12 +32,11 @@ from spansrl.inference.directory import (
 )
 from spansrl.inference.model import Model, encode_all
 from spansrl.inference.pipeline import Pipeline
-from spansrl.nn.embedders.elmo import Elmo
-from spansrl.nn.embedders.embed import VectorEmbedder
+from spansrl.nn.embedders.base import Graph
 from spansrl.nn.network import Network, TorchModel
 from spansrl.structures import Sentence
 from spansrl.training.checkpoint import load_network
-from spansrl.training.graphs import Graph, arguments_graph, encoder_graph, pretrained_part
+from spansrl.training.graphs import arguments_graph
 
 OPSET = 20
 # Settings that name files of the machine on which a model was made, one or several with commas between.
@@ -67,7 +65,7 @@ def export_model(source: Path, out: Path, *, half: bool = False) -> Network:
     for name in ("config.json", "tokenizer.json", WORDS):
         if (source / "embedder" / name).is_file():
             shutil.copyfile(source / "embedder" / name, out / "embedder" / name)
-    write_bytes(out / ENCODER_GRAPH, _to_onnx(encoder_graph(network), half=half))
+    write_bytes(out / ENCODER_GRAPH, _to_onnx(network.embedder.graph(network.tasks), half=half))
     write_bytes(out / ARGUMENTS_GRAPH, _to_onnx(arguments_graph(network), half=half))
     return network
 
@@ -130,19 +128,8 @@ def _parts(graph: Any) -> Iterator[Any]:
 def round_to_half(network: Network) -> None:
     """Round the weights, frozen ones too, to what half precision can hold."""
     with torch.no_grad():
-        for tensor in _weights(network):
+        for tensor in (*network.parameters(), *network.embedder.frozen_weights()):
             tensor.copy_(tensor.half())
-
-
-def _weights(network: Network) -> Iterator[Tensor]:
-    yield from network.parameters()
-    pretrained = pretrained_part(network.embedder)
-    if isinstance(pretrained, Elmo):
-        yield from pretrained.buffers()
-    elif pretrained is not None:
-        yield from pretrained.parameters()
-    elif isinstance(network.embedder, VectorEmbedder):
-        yield network.embedder.matrix
 
 
 def store_in_half(proto: Any) -> None:

@@ -21,7 +21,7 @@ from spansrl.errors import ConfigError, MissingExtraError, ModelError
 from spansrl.inference.config import EmbedderConfig
 from spansrl.inference.directory import ARGUMENTS_GRAPH, ENCODER_GRAPH, WEIGHTS, ModelDirectory
 from spansrl.inference.loading import shipped_model
-from spansrl.nn.embedders.embed import Embedder, load_embedder
+from spansrl.nn.embedders import Embedder, load_embedder
 from spansrl.nn.network import Network
 from spansrl.training.checkpoint import load_network
 

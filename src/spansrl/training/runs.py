@@ -22,15 +22,15 @@ from spansrl.evaluation import Score, score
 from spansrl.formats import read_sentences
 from spansrl.inference.config import ModelConfig
 from spansrl.inference.directory import file_hash
-from spansrl.inference.inputs.pieces import PieceStore
 from spansrl.inference.lexicon import learn_lexicon
 from spansrl.inference.pipeline import Pipeline
 from spansrl.language.senses import SenseInventory
 from spansrl.language.vocabulary import role_inventory
 from spansrl.nn.batch import Batch, Corpus
+from spansrl.nn.embedders import Embedder, build_embedder
 from spansrl.nn.embedders.elmo_files import WEIGHTS_FILE, describe_weights
-from spansrl.nn.embedders.embed import Embedder, LayeredEmbedder, build_embedder, read_precomputed_features
 from spansrl.nn.embedders.features import Progress
+from spansrl.nn.embedders.layered import LayeredEmbedder, read_precomputed_features
 from spansrl.nn.network import Network, TorchModel
 from spansrl.structures import Sentence
 from spansrl.training import run_directory
@@ -183,8 +183,7 @@ def prepare_run(
         teacher = teacher_marginals(_teachers(config, network), asked, _kept_in(cache), progress)
         corpus = replace(corpus, teacher=teacher)
     store = _prepare_inputs(config, embedder, splits, cache, progress)
-    if isinstance(store, PieceStore):
-        corpus = replace(corpus, costs=store.piece_counts)
+    corpus = replace(corpus, costs=embedder.costs(store))
     network.to(device)
     if workers.rank:
         torch.manual_seed(config.training.seed + workers.rank)  # dropout of its own, on the same weights
