@@ -3,7 +3,7 @@
     python experiments/sense_scores.py data/ewt [--frames ../shared/data/propbank-frames.tar.xz]
 
 The directory is that of `spansrl data ewt`: train.jsonl gives the inventory, dev.jsonl and test.jsonl the
-predicates, their types by gold tags. Frames are what `spansrl frames` takes, or else the registered ones. In
+predicates, their types by gold tags. Frames are what `spansrl frames` takes, by default those in use. In
 place of a model's scores, the most frequent candidate is the best. The ways to choose a sense are numbered
 as in docs/frames.md.
 """
@@ -169,8 +169,6 @@ def main() -> None:
     parser.add_argument("--frames")
     options = parser.parse_args()
     frames = load_frames() if options.frames is None else read_frames(options.frames).index
-    if frames is None:
-        parser.error("no frames are registered; give them by --frames")
     inventory = learn_lexicon(list(read_sentences(options.data / "train.jsonl")))
     print(f"{len(inventory):,} senses in training, {len(frames):,} in the frames\n")
     columns = [

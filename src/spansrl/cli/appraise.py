@@ -12,7 +12,6 @@ from spansrl.checks import counted
 from spansrl.cli.progress import progress_bar
 from spansrl.errors import ConfigError, DataError, ModelError
 from spansrl.formats import read_sentences
-from spansrl.language.frames import HOW_TO_REGISTER, registered
 
 EXAMPLES = """
 \b
@@ -31,7 +30,7 @@ Examples:
 @click.option(
     "--unlike", type=click.Path(path_type=Path), help="Leave out sentences that stand in this file too."
 )
-@click.option("--frames/--no-frames", default=False, help="Use registered PropBank frames.  [default: no]")
+@click.option("--frames/--no-frames", default=False, help="Use PropBank's frames.  [default: no]")
 @click.option(
     "--rule-out-roles/--all-roles",
     default=None,
@@ -57,8 +56,6 @@ def command(
 
     if rule_out_roles and not frames:
         raise click.UsageError("--rule-out-roles needs --frames")
-    if frames and not registered():
-        raise ConfigError(f"--frames: no frames are registered; {HOW_TO_REGISTER}")
     directory = ModelDirectory.read(model or shipped_model())
     if not directory.finds_predicates:
         advice = "appraise is for models for text, so use spansrl label and spansrl evaluate"

@@ -7,12 +7,11 @@ import click
 from spansrl.cli.progress import progress_bar
 from spansrl.errors import DataError, counted
 from spansrl.language.frames import (
-    HOW_TO_REGISTER,
     FrameIndex,
-    Registration,
     load_frames,
     registered,
     remove_frames,
+    shipped,
 )
 from spansrl.language.frames.store import index_path
 
@@ -30,16 +29,19 @@ _MOST = 10  # errors that are printed one by one
 @click.command(epilog=EXAMPLES)
 @click.argument("path", metavar="[PATH]", required=False)
 @click.option("--download", is_flag=True, help="Install the frames from GitHub, at a tested commit.")
-@click.option("--show", metavar="SENSE", help="Print a sense of the installed frames, such as keep.01.")
-@click.option("--remove", is_flag=True, help="Remove the installed frames.")
+@click.option("--show", metavar="SENSE", help="Print a sense of the frames in use, such as keep.01.")
+@click.option(
+    "--remove", is_flag=True, help="Remove the installed frames; those in the package are used again."
+)
 def command(path: str | None, download: bool, show: str | None, remove: bool) -> None:
-    """Install PropBank frames, which describe senses and roles.
+    """Install other PropBank frames than those in the package.
+
+    Frames describe senses and their roles. The package has those of propbank-frames, commit c66e0cc.
 
     PATH is a directory, an archive (.tar.xz, .tar.gz, .zip) or a URL with files frames/NAME.xml. An index of
     them is stored as one file in your data directory: SPANSRL_HOME if it is set, otherwise spansrl in
     $XDG_DATA_HOME or ~/.local/share (Linux), ~/Library/Application Support (macOS), %LOCALAPPDATA% (Windows).
-    Without PATH and options the command shows what is installed. The frames are free (CC BY-SA 4.0):
-    propbank-frames, commit c66e0cc.
+    Without PATH and options the command shows which frames are in use. The frames are free (CC BY-SA 4.0).
     """
     chosen = {
         "PATH": path is not None,
@@ -56,7 +58,7 @@ def command(path: str | None, download: bool, show: str | None, remove: bool) ->
     elif remove:
         click.echo("Removed." if remove_frames() else "No frames are installed.")
     else:
-        _describe(registered())
+        _describe()
 
 
 def _register(path: str | None) -> None:
@@ -73,26 +75,23 @@ def _register(path: str | None) -> None:
             f"spansrl: warning: {counted(more, 'more broken file')}; their readable rolesets are kept",
             err=True,
         )
-    _describe(read.registration)
+    _describe()
 
 
-def _describe(registration: Registration | None) -> None:
-    if registration is None:
-        click.echo(f"No frames are installed; {HOW_TO_REGISTER}")
-        return
+def _describe() -> None:
+    installed = registered()
+    registration = installed or shipped()
     commit = f" (commit {registration.commit})" if registration.commit else ""
     click.echo(
         f"{counted(registration.rolesets, 'roleset')} from {counted(registration.files, 'file')}, "
         f"{registration.broken} broken"
     )
     click.echo(f"source  {registration.source}{commit}")
-    click.echo(f"stored in {index_path()}")
+    click.echo(f"stored in {index_path() if installed else 'the package'}")
 
 
 def _show(sense: str) -> None:
     frames = load_frames()
-    if frames is None:
-        raise DataError(f"no frames are installed; {HOW_TO_REGISTER}")
     roles = frames.roles(sense)
     if roles is None:
         raise DataError(_unknown(sense, frames))
@@ -106,4 +105,4 @@ def _show(sense: str) -> None:
 def _unknown(sense: str, frames: FrameIndex) -> str:
     others = frames.rolesets(sense.partition(".")[0], None)
     advice = f"try {', '.join(others[:_MOST])}" if others else "senses look like keep.01"
-    return f"the installed frames have no sense '{sense}'; {advice}"
+    return f"the frames have no sense '{sense}'; {advice}"

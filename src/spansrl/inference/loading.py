@@ -19,7 +19,7 @@ from spansrl.inference.lexicon import LEXICON, read_lexicon
 from spansrl.inference.model import Model
 from spansrl.inference.pipeline import ENCODER_BATCH, SCORING_BATCH, Pipeline, check_min_prob
 from spansrl.inference.runtime import OnnxModel
-from spansrl.language.frames import HOW_TO_REGISTER, FrameIndex, load_frames
+from spansrl.language.frames import FrameIndex, load_frames
 from spansrl.language.tokenizer import MAX_TOKENS
 
 CALIBRATION = "calibration.json"
@@ -79,9 +79,9 @@ def load(
 
     `model` is the name of an installed model ("small" is the one in the package) or a model directory; one
     without ONNX graphs runs on torch (and on `device`). `frames` is whether
-    to use the PropBank frames that `spansrl frames` installed, or a FrameIndex; `rule_out_roles` removes core
-    roles that the frames do not have for a sense, by default wherever there are frames (EXPERIMENTS.md has the
-    gain). `decoder` is greedy, argmax, exact or constrained, by default the model's own. `min_prob` drops
+    to use PropBank's frames (those in the package, or those that `spansrl frames` installed), or a FrameIndex;
+    `rule_out_roles` removes core roles that a sense does not have in the frames, by default whenever they are
+    used (EXPERIMENTS.md has the gain). `decoder` is greedy, argmax, exact or constrained, by default the model's own. `min_prob` drops
     arguments that are less probable, by default the model's own choice; 0 keeps all.
     """
     check_threads(threads)
@@ -93,8 +93,7 @@ def load(
         raise ConfigError(f"frames is {frames!r}; expected True, False or a FrameIndex")
     known = load_frames() if frames is True else frames or None
     if rule_out_roles and known is None:
-        advice = "leave out frames=False" if frames is False else HOW_TO_REGISTER
-        raise ConfigError(f"rule_out_roles needs PropBank frames; {advice}")
+        raise ConfigError("rule_out_roles needs PropBank frames; leave out frames=False")
     directory = ModelDirectory.read(find_model(model))
     pipeline = Pipeline.plain(*_load_model(directory, threads, device))
     pipeline = replace(

@@ -11,9 +11,9 @@ import pytest
 
 from spansrl.errors import DataError
 from spansrl.formats.sources import fingerprint
-from spansrl.language.frames import load_frames, registered, registering, remove_frames
+from spansrl.language.frames import load_frames, registered, registering, remove_frames, shipped
 from spansrl.language.frames.registering import FRAMES, read_frames, register_frames
-from spansrl.language.frames.store import data_directory, index_path
+from spansrl.language.frames.store import data_directory, index_path, shipped_path
 from timing import seconds
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "propbank-frames.tar.xz"
@@ -23,9 +23,13 @@ def members(folder: Path) -> dict[str, bytes]:
     return {f"frames/{path.name}": path.read_bytes() for path in (folder / "frames").glob("*.xml")}
 
 
-def test_nothing_is_registered_at_first():
-    assert load_frames() is None
+def test_the_frames_in_the_package_are_there_at_first():
+    assert load_frames().meaning("keep.01", "ARG1") == "thing kept"
     assert registered() is None
+    assert shipped().rolesets == len(load_frames()) > 11_000
+    assert shipped().source == "https://github.com/propbank/propbank-frames"
+    assert shipped_path().stat().st_size < 1_500_000
+    assert "CC BY-SA 4.0" in (shipped_path().parent / "LICENSE").read_text()
     assert remove_frames() is False
 
 
@@ -44,8 +48,9 @@ def test_what_is_registered_is_there_until_it_is_removed(folder, home):
         4,
     )
     assert [path.name for path in home.iterdir()] == ["frames.jsonl"]
+    assert "keep.01" not in frames
     assert remove_frames() is True
-    assert load_frames() is None
+    assert "keep.01" in load_frames()
 
 
 @pytest.mark.parametrize("ending", ["tar", "tar.gz", "tar.xz", "zip"])
@@ -141,9 +146,9 @@ def spoilt(change) -> None:
             lambda header, body: (json.dumps(header | {"version": 99}), body),
             "version 99, this spansrl reads version 1",
         ),
-        (lambda header, body: (json.dumps(header | {"format": "x"}), body), "no index of frames"),
-        (lambda header, body: ("[1", body), "first line is no JSON"),
-        (lambda header, body: ("[]", body), "no index of frames"),
+        (lambda header, body: (json.dumps(header | {"format": "x"}), body), "not an index of frames"),
+        (lambda header, body: ("[1", body), "first line is not JSON"),
+        (lambda header, body: ("[]", body), "not an index of frames"),
         (
             lambda header, body: (json.dumps({"format": "spansrl-frames", "version": 1}), body),
             "'broken' is missing",

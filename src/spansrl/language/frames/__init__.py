@@ -1,26 +1,12 @@
-"""PropBank's frames: what senses and their roles mean, for those who have registered them.
+"""PropBank's frames: what senses and their roles mean.
 
-    >>> frames = load_frames()                       # doctest: +SKIP
-    >>> frames.meaning("keep.01", "ARG1")            # doctest: +SKIP
+    >>> load_frames().meaning("keep.01", "ARG1")
     'thing kept'
 
-Those who register them import `registering`, which needs more of the standard library than labelling does.
+The package has an index of them; `registering` installs another version.
 """
 
 from spansrl.language.frames.index import FrameIndex
-from spansrl.language.frames.store import (
-    HOW_TO_REGISTER,
-    Registration,
-    load_frames,
-    registered,
-    remove_frames,
-)
+from spansrl.language.frames.store import Registration, load_frames, registered, remove_frames, shipped
 
-__all__ = [
-    "HOW_TO_REGISTER",
-    "FrameIndex",
-    "Registration",
-    "load_frames",
-    "registered",
-    "remove_frames",
-]
+__all__ = ["FrameIndex", "Registration", "load_frames", "registered", "remove_frames", "shipped"]

@@ -1,16 +1,19 @@
-"""Where the registered frames lie: one file in the user's data directory, written whole, checked when read.
+"""The frames on disk: the index in the package, and the one that a user may have installed, which wins.
 
-Its first line says the format, the version, where the frames came from and the SHA-256 of the second line,
-which is the index as JSON.
+The first line of an index file has the format, the version, the source and the SHA-256 of the second line,
+which is the index as JSON. The index in the package is compressed; `experiments/ship_frames.py` writes it.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import os
 import sys
+import zlib
 from dataclasses import asdict, dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -19,26 +22,25 @@ from spansrl.formats import open_output
 from spansrl.language.frames.index import FrameIndex
 
 FILE_NAME = "frames.jsonl"
-HOW_TO_REGISTER = "register them with: spansrl frames PATH, or spansrl frames --download"
 
 _FORMAT = "spansrl-frames"
 _VERSION = 1
-_AGAIN = "register the frames again with: spansrl frames PATH"
+_AGAIN = "install the frames again with: spansrl frames PATH"
 
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What is registered: where it came from, and how much of it there is."""
+    """Where an index came from, and its size."""
 
     source: str
-    commit: str | None  # where the files are those of a commit that we know
+    commit: str | None  # if the files are those of a known commit
     files: int
     broken: int
     rolesets: int
 
 
 def data_directory() -> Path:
-    """The user's directory for our data: SPANSRL_HOME, or where the platform wants such things."""
+    """Return the user's data directory for spansrl: SPANSRL_HOME, or the platform's usual one."""
     if home := os.environ.get("SPANSRL_HOME"):
         return Path(home).expanduser()
     if sys.platform == "win32":
@@ -50,33 +52,40 @@ def data_directory() -> Path:
 
 
 def index_path() -> Path:
-    """The file that holds the registered frames, whether or not it is there."""
+    """Return the path of the installed frames, whether or not it exists."""
     return data_directory() / FILE_NAME
 
 
+def shipped_path() -> Path:
+    """Return the path of the index in the package."""
+    return Path(str(files("spansrl"))) / "assets" / "frames" / "frames.jsonl.gz"
+
+
 def save_frames(index: FrameIndex, registration: Registration) -> Path:
-    """Write the index to the user's data directory, in place of the one that may be there."""
+    """Write the index to the user's data directory; it replaces an installed one."""
     path = index_path()
-    body = json.dumps(index.to_dict(), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-    header = {"format": _FORMAT, "version": _VERSION, "sha256": hashlib.sha256(body).hexdigest()}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         advice = "give another directory in SPANSRL_HOME"
         raise DataError(f"{path.parent}: cannot be made: {error.strerror}; {advice}") from error
     with open_output(path) as output:
-        output.write(json.dumps(header | asdict(registration), ensure_ascii=False).encode() + b"\n")
-        output.write(body)
+        output.write(index_content(index, registration))
     return path
 
 
-def load_frames() -> FrameIndex | None:
-    """The registered frames, or None where there are none; raises DataError for a file that is damaged."""
-    path = index_path()
-    if (content := _content(path)) is None:
-        return None
-    header, body = _header(content[0], path), content[1]
-    if hashlib.sha256(body).hexdigest() != header["sha256"]:
+def index_content(index: FrameIndex, registration: Registration) -> bytes:
+    """The content of an index file."""
+    body = json.dumps(index.to_dict(), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    header = {"format": _FORMAT, "version": _VERSION, "sha256": hashlib.sha256(body).hexdigest()}
+    return json.dumps(header | asdict(registration), ensure_ascii=False).encode() + b"\n" + body
+
+
+def load_frames() -> FrameIndex:
+    """Load the installed frames, or those in the package; raises DataError for a damaged file."""
+    path = index_path() if index_path().exists() else shipped_path()
+    first, body = _content(path)
+    if hashlib.sha256(body).hexdigest() != _header(first, path)["sha256"]:
         raise DataError(f"{path}: damaged, its SHA-256 is not what it should be; {_AGAIN}")
     try:
         return FrameIndex.from_dict(json.loads(body))
@@ -85,16 +94,17 @@ def load_frames() -> FrameIndex | None:
 
 
 def registered() -> Registration | None:
-    """What is registered, without reading all of it."""
-    path = index_path()
-    if (content := _content(path, whole=False)) is None:
-        return None
-    header = _header(content[0], path)
-    return Registration(**{name: header[name] for name in Registration.__dataclass_fields__})
+    """Describe the installed frames, without reading all of them; None if only those in the package exist."""
+    return _registration(index_path()) if index_path().exists() else None
+
+
+def shipped() -> Registration:
+    """Describe the frames in the package."""
+    return _registration(shipped_path())
 
 
 def remove_frames() -> bool:
-    """Forget the registered frames; says whether there were any."""
+    """Remove the installed frames; returns whether there were any."""
     path = index_path()
     try:
         path.unlink()
@@ -105,24 +115,29 @@ def remove_frames() -> bool:
     return True
 
 
-def _content(path: Path, *, whole: bool = True) -> tuple[bytes, bytes] | None:
-    """The first line of the file and, if that is wanted, the rest; None where there is no file."""
+def _registration(path: Path) -> Registration:
+    header = _header(_content(path, whole=False)[0], path)
+    return Registration(**{name: header[name] for name in Registration.__dataclass_fields__})
+
+
+def _content(path: Path, *, whole: bool = True) -> tuple[bytes, bytes]:
+    """Return the first line of the file and, if requested, the rest."""
     try:
-        with path.open("rb") as file:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             return file.readline(), file.read() if whole else b""
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}; {_AGAIN}") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(
+            f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}; {_AGAIN}"
+        ) from error
 
 
 def _header(line: bytes, path: Path) -> dict[str, Any]:
     try:
         header = json.loads(line)
     except ValueError as error:
-        raise DataError(f"{path}: damaged, its first line is no JSON; {_AGAIN}") from error
+        raise DataError(f"{path}: damaged, its first line is not JSON; {_AGAIN}") from error
     if not isinstance(header, dict) or header.get("format") != _FORMAT:
-        raise DataError(f"{path}: no index of frames; {_AGAIN}")
+        raise DataError(f"{path}: not an index of frames; {_AGAIN}")
     if header.get("version") != _VERSION:
         found = f"written in version {header.get('version')!r}, this spansrl reads version {_VERSION}"
         raise DataError(f"{path}: {found}; {_AGAIN}")
