@@ -653,6 +653,25 @@ def test_roles_have_the_colors_of_the_other_pictures(page):
     assert found == [group_of(role) for role in roles]
 
 
+def test_long_descriptions_of_roles_are_shortened_for_labels(page):
+    meanings = {
+        "thing bought": "thing bought",
+        "agent, attacker": "attacker",
+        "repairer, agent": "repairer",
+        "agent, causer": "agent",
+        "wait-er (not waiter, that's the other sense)": "wait-er",
+        "benefactive or destination brought-for, brought-to,": "benefactive or destination brought-for",
+        "(first) thing(s) being united": "thing being united",
+        "(": "(",
+    }
+    found = page.browser.execute_async_script(
+        "const [meanings, done] = arguments;"
+        "import('/static/roles.js').then(({ shortened }) => done(meanings.map(shortened)))",
+        list(meanings),
+    )
+    assert found == list(meanings.values())
+
+
 def test_the_documentation_shows_every_endpoint_and_schema(client, browser):
     browser.get(client.url + "/docs")
     wait_until(lambda: browser.find_elements("css selector", ".endpoint"))

@@ -16,6 +16,8 @@ const MODIFIERS = {
 // Shorter than the meanings, for labels.
 const SHORT = { DIS: "connective", MOD: "modal" };
 
+const GENERIC = ["agent", "patient", "theme", "cause", "causer", "logical subject"];
+
 export const GROUPS = ["arg0", "arg1", "arg2", "arg3", "arg4", "arg5", "time", "place", "manner", "clause"];
 
 export const baseRole = (role) => role.replace(/^[RC]-/, "");
@@ -35,10 +37,17 @@ export function meaningOf(arg) {
   return arg.meaning ?? (isAdjunct(arg.role) ? MODIFIERS[modifier(arg.role)] : undefined);
 }
 
+// PropBank's descriptions have remarks and alternatives: "agent, attacker (if any)" is short for "attacker".
+export function shortened(meaning) {
+  const parts = meaning.replace(/\([^)]*\)?/g, " ").split(/[,;]/).map((part) => part.replace(/\s+/g, " ").trim()).filter(Boolean);
+  return parts.find((part) => !GENERIC.includes(part.toLowerCase())) ?? parts[0] ?? meaning;
+}
+
 // The meaning as a label: "→ buyer" refers back to the buyer, "… buyer" continues it.
 export function nameOf(arg) {
-  const meaning = (isAdjunct(arg.role) && SHORT[modifier(arg.role)]) || meaningOf(arg);
-  if (meaning === undefined) return arg.role;
+  const known = meaningOf(arg);
+  if (known === undefined) return arg.role;
+  const meaning = (isAdjunct(arg.role) && SHORT[modifier(arg.role)]) || shortened(known);
   if (arg.role.startsWith("R-")) return `→ ${meaning}`;
   if (arg.role.startsWith("C-")) return `… ${meaning}`;
   return meaning;
