@@ -430,6 +430,7 @@ def test_copied_python_code_runs(page, capsys):
 def test_the_copied_curl_command_labels_the_text(page, pipeline):
     page.label(QUOTES, "1 sentence, 1 predicate.")
     command = page.copied("curl")
+    assert '"min_prob":0.1' in command
     done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=True, timeout=30)
     (result,) = json.loads(done.stdout)["results"]
     assert result["text"] == QUOTES

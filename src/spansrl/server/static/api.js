@@ -9,7 +9,8 @@ export class LabelError extends Error {
 }
 
 export async function label(text, signal) {
-  const response = await send({ text, explain: true }, signal);
+  // All predicates and arguments: the page filters them itself.
+  const response = await send({ text, explain: true, min_prob: 0 }, signal);
   const answer = await response.json().catch((error) => {
     if (error.name === "AbortError") throw error;
     return null;

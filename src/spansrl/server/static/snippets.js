@@ -1,6 +1,6 @@
 // The request of the page as code: for Python, and for the command line with curl.
 
-import { DEFAULTS, TYPES } from "./filters.js";
+import { TYPES } from "./filters.js";
 
 export function pythonCode(text, settings) {
   const options = Object.entries(requestOptions(settings)).map(([name, value]) => `, ${name}=${JSON.stringify(value)}`);
@@ -20,8 +20,6 @@ export function curlCommand(text, settings) {
 }
 
 function requestOptions({ types, minProb }) {
-  const options = {};
-  if (types.length < TYPES.length) options.predicates = types;
-  if (minProb > DEFAULTS.minProb) options.min_prob = minProb;
-  return options;
+  const all = types.length === TYPES.length;
+  return { ...(all ? {} : { predicates: types }), min_prob: minProb };
 }
