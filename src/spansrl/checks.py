@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spansrl.errors import DataError, shortened
-from spansrl.errors import counted as counted
+from spansrl.errors import DataError, counted, shortened
 
 Json = dict[str, Any]
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from spansrl import checks
-from spansrl.checks import Json, counted
-from spansrl.errors import DataError, MissingExtraError
+from spansrl.checks import Json
+from spansrl.errors import DataError, MissingExtraError, counted
 
 if TYPE_CHECKING:
     import pandas
@@ -453,7 +453,7 @@ def _proposition(data: Any, where: str, size: int) -> Proposition:
     pred = checks.integer(rest.pop("pred", None), f"{where}.pred")
     if not 0 <= pred < size:
         raise DataError(
-            f"'{where}.pred' is {pred}, outside the sentence of {checks.counted(size, 'token')}; count from 0"
+            f"'{where}.pred' is {pred}, outside the sentence of {counted(size, 'token')}; count from 0"
         )
     args = checks.taken_list(rest, "args", f"{where}.args")
     v = rest.pop("v", None)
@@ -500,6 +500,6 @@ def _span(start: int, end: int, where: str, size: int) -> Span:
     if not 0 <= start < end <= size:
         found = f"'{where}' covers tokens {start} to {end}, which is not a span of a sentence"
         raise DataError(
-            f"{found} of {checks.counted(size, 'token')}; 'end' is the token after the last, counted from 0"
+            f"{found} of {counted(size, 'token')}; 'end' is the token after the last, counted from 0"
         )
     return Span(start, end)

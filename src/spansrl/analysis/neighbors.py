@@ -18,7 +18,7 @@ from spansrl.analysis.drawing import grouped_bars
 from spansrl.analysis.inputs import Inputs, predicate_name, span_text
 from spansrl.analysis.search import Nearest, nearest
 from spansrl.analysis.tables import Cell, Column, Picture, Section, Table, columns
-from spansrl.checks import counted
+from spansrl.errors import counted
 from spansrl.evaluation.counts import percent
 from spansrl.structures import Argument, Proposition, Sentence
 

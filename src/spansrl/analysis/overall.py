@@ -8,7 +8,7 @@ import numpy as np
 
 from spansrl.analysis.inputs import Inputs
 from spansrl.analysis.tables import Column, Section, Table, columns
-from spansrl.checks import counted
+from spansrl.errors import counted
 from spansrl.evaluation import compare_counts, sentence_counts
 
 NAME, TITLE = "overall", "Overall"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spansrl.checks import counted
 from spansrl.cli.progress import progress_bar
 from spansrl.cli.torch_extra import threads_option
+from spansrl.errors import counted
 from spansrl.formats import READABLE, read_sentences
 from spansrl.formats.files import STANDARD_STREAM, plain_name
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import click
 
-from spansrl.checks import counted
 from spansrl.cli.progress import progress_bar
-from spansrl.errors import ConfigError, DataError, ModelError
+from spansrl.errors import ConfigError, DataError, ModelError, counted
 from spansrl.formats import read_sentences
 
 EXAMPLES = """

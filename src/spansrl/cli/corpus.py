@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spansrl.checks import counted
 from spansrl.cli.predicates import complete_predicates, parse_predicates
+from spansrl.errors import counted
 
 if TYPE_CHECKING:
     from spansrl.decoding import Decoder

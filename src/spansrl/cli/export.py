@@ -12,8 +12,7 @@ from pathlib import Path
 
 import click
 
-from spansrl.checks import counted
-from spansrl.errors import ConfigError, ModelError
+from spansrl.errors import ConfigError, ModelError, counted
 from spansrl.formats import read_sentences
 from spansrl.structures import Proposition, Sentence
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from spansrl.checks import counted
+from spansrl.errors import counted
 from spansrl.inference.config import ModelConfig
 from spansrl.inference.directory import MANIFEST, ModelDirectory
 from spansrl.inference.loading import shipped_model

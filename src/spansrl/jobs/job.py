@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from spansrl import __version__
-from spansrl.checks import Json, counted
-from spansrl.errors import ConfigError, DataError, MissingExtraError, SpansrlError
+from spansrl.checks import Json
+from spansrl.errors import ConfigError, DataError, MissingExtraError, SpansrlError, counted
 from spansrl.jobs.local import run_local
 from spansrl.jobs.plan import File, Plan, Shard, make_plan
 from spansrl.jobs.sources import SUFFIXES, Reading, find_files

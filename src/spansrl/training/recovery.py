@@ -16,8 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from spansrl.checks import counted
-from spansrl.errors import ConfigError, MissingExtraError, ModelError
+from spansrl.errors import ConfigError, MissingExtraError, ModelError, counted
 from spansrl.inference.config import EmbedderConfig
 from spansrl.inference.directory import ARGUMENTS_GRAPH, ENCODER_GRAPH, WEIGHTS, ModelDirectory
 from spansrl.inference.loading import shipped_model

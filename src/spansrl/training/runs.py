@@ -16,8 +16,7 @@ import torch
 from torch import nn
 
 import spansrl
-from spansrl.checks import counted
-from spansrl.errors import ConfigError, DataError
+from spansrl.errors import ConfigError, DataError, counted
 from spansrl.evaluation import Score, score
 from spansrl.formats import read_sentences
 from spansrl.inference.config import ModelConfig

@@ -28,8 +28,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spansrl.checks import counted
-from spansrl.errors import DataError, FormatError
+from spansrl.errors import DataError, FormatError, counted
 from spansrl.formats.storage import DAMAGED, decompressed
 
 UNKNOWN_WORDS = ("UNKNOWN", "<unk>", "unk")

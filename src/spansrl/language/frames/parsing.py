@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from spansrl.checks import counted
-from spansrl.errors import FormatError
+from spansrl.errors import FormatError, counted
 
 _NUMBERED = frozenset("0123456789")
 _ADVICE = "correct the file, or get the frames again"

@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from spansrl.checks import counted
-from spansrl.errors import DataError, FormatError
+from spansrl.errors import DataError, FormatError, counted
 from spansrl.formats.sources import Pin, fetched, fingerprint, is_url, pinned_commit, read_members
 from spansrl.language.frames.index import FrameIndex
 from spansrl.language.frames.parsing import Roleset, read_frame_file
