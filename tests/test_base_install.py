@@ -28,6 +28,8 @@ EXTRA = (
     "spacy",
     "pandas",
     "matplotlib",
+    "pyarrow",
+    "ray",
 )
 TEXT = "Ann sold the old letters. Nobody asked her brother why he had kept them."
 
@@ -132,6 +134,25 @@ def test_labelling_loads_what_it_needs_and_no_more():
     loaded = loaded_after(RUN.format(args=["label", "--threads", "1", TEXT]))
     assert {"numpy", "onnxruntime", "tokenizers"} <= loaded
     assert not loaded & {"rich", "torch", "spansrl.visualize", "spansrl.formats.sources"}
+
+
+@needs_model
+def test_a_folder_is_labeled(tmp_path):
+    (tmp_path / "letter.txt").write_text(TEXT, encoding="utf-8")
+    done = spansrl(
+        "corpus", tmp_path / "letter.txt", "--out", tmp_path / "out", "--workers", "1", "--no-frames"
+    )
+    assert done.returncode == 0, done.stderr
+    assert '"sense":"sell.01"' in (tmp_path / "out" / "rows" / "part-00000.jsonl").read_text()
+
+
+@pytest.mark.parametrize(("option", "extra"), [("--to=parquet", "corpus"), ("--engine=ray", "cluster")])
+def test_parquet_and_ray_need_their_extras(tmp_path, option, extra):
+    (tmp_path / "letter.txt").write_text(TEXT, encoding="utf-8")
+    done = spansrl("corpus", tmp_path / "letter.txt", "--out", tmp_path / "out", option)
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"pip install 'spansrl[{extra}]'\n")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.fixture
