@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import subprocess
+from pathlib import Path
 from threading import Thread
 from urllib.parse import quote
 from xml.etree import ElementTree
@@ -28,6 +29,10 @@ from spansrl.visualize.palette import group_of
 TEXT = "The cat chased a mouse. It rained."
 LONG = "Yesterday the very old museum in the city center purchased the famous painting of the harbor."
 INJECTION = '<img src=x onerror="document.title=1"><script>document.title=2</script></textarea><b>landed</b>.'
+HERO = (  # the text of docs/images/hero.svg, which was downloaded from the page
+    "The bridge collapsed quietly during the night because nobody had repaired it. "
+    "The company's decision to close the library surprised everyone."
+)
 QUOTES = 'He said "hi" \\ and it\'s $HOME `ls` 😀, so it rained.'
 FRAMES = FrameIndex.of(
     [
@@ -557,6 +562,21 @@ def test_the_shipped_model_labels_the_examples_correctly():
     }
     for sense, roles in EXPECTED.items():
         assert found.get(sense) == roles, sense
+
+
+@pytest.mark.skipif(not shipped_model().is_dir(), reason="no model in the package")
+def test_the_picture_in_the_documentation_is_what_the_shipped_model_returns():
+    root = ElementTree.parse(Path(__file__).parents[2] / "docs" / "images" / "hero.svg").getroot()
+    shown = {"word": [], "name": [], "code": []}
+    for text in root.iter("{http://www.w3.org/2000/svg}text"):
+        shown[text.get("class").split()[0]].append(text.text or "")
+    props = [prop for prop in spansrl.load()(HERO).props if prop.type != "auxiliary"]
+    args = [arg for prop in props for arg in prop.args]
+    assert "".join(shown["word"]) == HERO.replace(" ", "")
+    assert len(shown["name"]) == len(props) + len(args)
+    assert {prop.sense for prop in props} <= set(shown["name"])
+    for arg in args:
+        assert any(name in arg.meaning for name in shown["name"]), arg
 
 
 def test_tabs_are_moved_by_arrow_keys(page):
