@@ -1,6 +1,6 @@
-"""Universal Dependencies sentences: words, lemmas, tags, and the offsets of the words in the raw text.
+"""Universal Dependencies sentences: words with lemmas, tags, heads, relations, and offsets in the raw text.
 
-Multiword-token lines (``1-2``) determine the spaces, empty nodes (``1.1``) are left out, syntax is not read.
+Multiword-token lines (``1-2``) determine the spaces, empty nodes (``1.1``) are left out.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ class Word:
     start: int
     end: int
     glued: bool  # no space before it, and not the first of its sentence
+    head: int = -1  # index of its head in its sentence; −1 for the root, and for a head in another part
+    relation: str = "_"
 
 
 @dataclass(slots=True)
@@ -37,7 +39,7 @@ class WordSentence:
     def part(self, start: int, end: int) -> WordSentence:
         """Return words start .. end-1 as a separate sentence."""
         shift = self.words[start].start
-        words = [_shifted(word, -shift) for word in self.words[start:end]]
+        words = [_moved(_shifted(word, -shift), -start, end - start) for word in self.words[start:end]]
         text = self.text[shift : self.words[end - 1].end]
         return WordSentence(self.ids, self.newpar and start == 0, words, text)
 
@@ -48,7 +50,8 @@ def joined(sentences: Sequence[WordSentence]) -> WordSentence:
     for sent in sentences:
         out.newpar = out.newpar or (sent.newpar and not out.words)
         out.text += out.gap
-        out.words += [_shifted(word, len(out.text)) for word in sent.words]
+        moved = len(out.words)
+        out.words += [_moved(_shifted(word, len(out.text)), moved) for word in sent.words]
         out.text += sent.text
         out.gap = sent.gap
     return out
@@ -101,6 +104,7 @@ class _Reader:
                 line=number,
             )
         index, form, lemma, tag, misc = cells[0], cells[1], cells[2], cells[4], cells[9]
+        syntax = (int(cells[6]) - 1 if cells[6].isdecimal() else -1), cells[7]
         if "." in index:
             return
         first, dash, last = index.partition("-")
@@ -109,16 +113,16 @@ class _Reader:
         if dash:
             self.multiword_end, self.multiword_gap = int(last), _gap(misc)
         else:
-            self._word(int(first), form, lemma, tag, misc)
+            self._word(int(first), form, lemma, tag, misc, syntax)
 
-    def _word(self, index: int, form: str, lemma: str, tag: str, misc: str) -> None:
+    def _word(self, index: int, form: str, lemma: str, tag: str, misc: str, syntax: tuple[int, str]) -> None:
         sentence = self.sentence
         glued = bool(sentence.words) and not self.gap
         if sentence.words:
             sentence.text += self.gap
         start = len(sentence.text)
         sentence.text += form
-        sentence.words.append(Word(form, lemma, tag, start, len(sentence.text), glued))
+        sentence.words.append(Word(form, lemma, tag, start, len(sentence.text), glued, *syntax))
         # Nothing separates the words of a multiword token; in EWT their forms always add up to its spelling.
         if index < self.multiword_end:
             self.gap = ""
@@ -128,6 +132,13 @@ class _Reader:
 
 def _shifted(word: Word, by: int) -> Word:
     return replace(word, start=word.start + by, end=word.end + by)
+
+
+def _moved(word: Word, by: int, size: int | None = None) -> Word:
+    """The word with its head's index moved; a head outside the first `size` words is dropped."""
+    head = word.head + by
+    inside = word.head >= 0 and head >= 0 and (size is None or head < size)
+    return replace(word, head=head if inside else -1)
 
 
 def _gap(misc: str) -> str:

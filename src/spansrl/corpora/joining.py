@@ -136,6 +136,8 @@ def _sentence(document: str, pair: Pair, audit: Audit) -> Sentence:
     extra: dict[str, object] = {DOCUMENT_KEY: document, SOURCE_KEY: list(pair.words.ids)}
     if pair.words.newpar:
         extra[NEW_PARAGRAPH_KEY] = True
+    if any(word.relation != "_" for word in words):
+        extra |= {"heads": [word.head for word in words], "deprels": [word.relation for word in words]}
     return Sentence(
         tokens=tuple(word.form for word in words),
         props=tuple(_moved_propositions(pair, audit)),

@@ -106,8 +106,12 @@ class TasksConfig:
 
     predicates: bool = False  # which tokens are predicates, and of which type
     senses: bool = False  # the predicates' senses; always together with predicates
+    syntax: float = (
+        0.0  # weight of UD heads and relations in the loss; needs them in train.jsonl; not exported
+    )
 
     def __post_init__(self) -> None:
+        in_range("tasks.syntax", self.syntax, 0.0, 100.0)
         if self.predicates != self.senses:
             raise ConfigError("tasks.predicates and tasks.senses are learnt together; set both or neither")
 

@@ -16,6 +16,7 @@ from torch import Tensor
 from spansrl.arrays import IntArray, Ragged, offsets_of
 from spansrl.language.senses import SenseInventory
 from spansrl.language.vocabulary import Vocabulary
+from spansrl.nn.syntax import SyntaxGold, SyntaxLabels
 from spansrl.nn.tasks import TaskGold, TaskLabels
 from spansrl.structures import Sentence
 
@@ -40,6 +41,7 @@ class Batch:
     sentence: Tensor  # (N,) which of the S sentences
     pred: Tensor  # (N,)
     gold: Gold
+    syntax: SyntaxGold | None = None  # where heads and relations are learned too
     tasks: TaskGold | None = None  # where predicates and senses are learnt too
     teacher: Tensor | None = None  # (N, T, C) teachers' targets, see `outputs.base`; anything at padding
     taught: Tensor | None = None  # (N,) whether the teachers were asked about the proposition
@@ -79,6 +81,7 @@ class Batch:
             sentence=self.sentence.to(device),
             pred=self.pred.to(device),
             gold=gold,
+            syntax=None if self.syntax is None else self.syntax.to(device),
             tasks=None if self.tasks is None else self.tasks.to(device),
             teacher=None if self.teacher is None else self.teacher.to(device),
             taught=None if self.taught is None else self.taught.to(device),
@@ -97,6 +100,7 @@ class Corpus:
     arg_offsets: IntArray  # (P + 1,) arguments of proposition p
     args: IntArray  # (A, 3) role, first token, last token
     tasks: TaskLabels | None = None
+    syntax: SyntaxLabels | None = None
     costs: IntArray | None = None  # (S,) what batches are grouped by, where it is not the number of tokens
     partial: tuple[int, ...] = ()  # sizes of the corpora at the end in which not every predicate is labeled
     teacher: Ragged | None = None  # one row per proposition: (T, ...); may end before the propositions do
@@ -163,6 +167,7 @@ class Corpus:
             pred=torch.from_numpy(self.prop_pred[props]),
             gold=gold,
             tasks=None if self.tasks is None else self.tasks.take(rows, props),
+            syntax=None if self.syntax is None else self.syntax.take(rows),
             **self._teacher(rows, props),
         )
 

@@ -19,6 +19,7 @@ from spansrl.nn.embedders import Embedder
 from spansrl.nn.encoders import build_encoder
 from spansrl.nn.encoders.predicates import MarkedEncoder, OnePassEncoder
 from spansrl.nn.outputs import OUTPUTS, Output
+from spansrl.nn.syntax import SyntaxHead
 from spansrl.nn.tasks import TaskHeads
 
 
@@ -39,6 +40,9 @@ class Network(nn.Module):
         self.embedder = embedder
         self.encoder = build_encoder(embedder.width, config.encoder)
         self.output = OUTPUTS[config.output.kind].of(config.output, self.encoder.out_width, len(roles))
+        self.syntax = (
+            SyntaxHead(self.encoder.out_width, config.encoder.dropout) if config.tasks.syntax else None
+        )
         self.tasks = (
             None if self.senses is None else TaskHeads(embedder.width, len(senses), config.encoder.dropout)
         )
@@ -61,7 +65,11 @@ class Network(nn.Module):
         x = self.embedder(inputs)  # (S, T, D)
         total: Tensor = x.new_zeros(())
         if batch.n_props:
-            total = self.output.loss(self.encoder(x, batch), batch, self.teacher_weight)
+            h = self.encoder(x, batch)  # (N, T, width)
+            total = self.output.loss(h, batch, self.teacher_weight)
+            if self.syntax is not None and batch.syntax is not None:
+                labels = batch.syntax.heads[batch.sentence], batch.syntax.relations[batch.sentence]
+                total = total + self.config.tasks.syntax * self.syntax.loss(h, batch.mask(), *labels)
         if self.tasks is not None and batch.tasks is not None:
             total = total + self.tasks.loss(x, batch.sentence, batch.pred, batch.tasks) / max(
                 1, batch.n_props

@@ -76,6 +76,7 @@ def portable(description: Mapping[str, Any]) -> dict[str, Any]:
     for section, key in PATHS:
         if value := config.get(section, {}).get(key):
             config[section][key] = ",".join(Path(part.strip()).name for part in value.split(","))
+    config.get("tasks", {}).pop("syntax", None)  # its layers are not exported
     return {**description, "config": config}
 
 

@@ -31,6 +31,7 @@ from spansrl.nn.embedders.elmo_files import WEIGHTS_FILE, describe_weights
 from spansrl.nn.embedders.features import Progress
 from spansrl.nn.embedders.layered import LayeredEmbedder, read_precomputed_features
 from spansrl.nn.network import Network, TorchModel
+from spansrl.nn.syntax import SyntaxLabels
 from spansrl.structures import Sentence
 from spansrl.training import run_directory
 from spansrl.training.averaging import WeightAverage
@@ -177,6 +178,8 @@ def prepare_run(
     network.teacher_weight = config.distillation.weight
     notes = [] if start is None else start_from(network, load_start(start), config.training.start)
     corpus = Corpus.of(splits.train, network.roles, inventory=inventory, partial=splits.partial)
+    if config.tasks.syntax:
+        corpus = replace(corpus, syntax=SyntaxLabels.of([*splits.train, *splits.more]))
     if config.distillation.teachers:
         asked = Corpus.of(splits.train, network.roles)
         teacher = teacher_marginals(_teachers(config, network), asked, _kept_in(cache), progress)

@@ -1,4 +1,4 @@
-"""Self-attention over a sentence's tokens: an encoder (Tan et al. 2018), and layers for the known predicate."""
+"""Self-attention over a sentence's tokens: an encoder (Tan et al. 2018), and layers after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two ways to tell a network which predicate is meant: mark it at the input, or condition on it afterwards."""
+"""Two ways to tell a network which predicate is meant: a mark at the input, or conditioning afterwards."""
 
 from __future__ import annotations
 
