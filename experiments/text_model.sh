@@ -50,7 +50,7 @@ train ewt-distilled run --set "embedder.path=$minilm" --set "training.start=$wor
     --set "distillation.teachers=$teachers" --set training.epochs=2 --set training.rate=1e-4 --set training.embedder_rate=4e-5
 
 rm -rf "$work/model"
-spansrl export "$work/run" --out "$work/model" --half --check "$work/ewt/dev.jsonl" --calibrate "$work/ewt/dev.jsonl"
+spansrl export "$work/run" --out "$work/model" --weights half --check "$work/ewt/dev.jsonl" --calibrate "$work/ewt/dev.jsonl"
 for part in dev test; do
     spansrl appraise "$work/ewt/$part.jsonl" --model "$work/model" --threads 1 --save "$work/$part.json"
 done

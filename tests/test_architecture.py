@@ -24,6 +24,7 @@ LATE = {
     ("spansrl.inference.loading", "torch"),
     ("spansrl.inference.loading", "spansrl"),
     ("spansrl.training.export", "onnx"),
+    ("spansrl.training.onnx_weights", "onnx"),
     ("spansrl.training.export", "onnxscript"),
     ("spansrl.training.recovery", "onnx"),
     ("spansrl.nn.embedders.transformer", "transformers"),

@@ -89,13 +89,13 @@ def test_a_tuned_pipeline_says_how_often_it_is_right():
     assert sum(chances) == pytest.approx(sum(right), rel=0.02)
 
 
-def test_min_prob_costs_no_more_than_a_tenth_of_f1():
+def test_min_prob_costs_little_f1():
     tuned = replace(PIPELINE, calibration=tune(PIPELINE, GOLD))
 
     def f1(**settings) -> float:
         return score(GOLD, tuned.label(GOLD, predicates="given", **settings)).overall.f1
 
-    assert f1() >= f1(min_prob=0) - 0.1
+    assert f1() >= f1(min_prob=0) - 0.05
 
 
 def test_every_token_has_a_chance_and_is_right_where_gold_has_a_predicate():

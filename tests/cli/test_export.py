@@ -18,6 +18,7 @@ from spansrl.cli import export
 from spansrl.errors import ModelError
 from spansrl.formats import write_sentences
 from spansrl.inference.loading import load
+from spansrl.inference.model import score_propositions
 from spansrl.inference.runtime import OnnxModel
 from spansrl.language.vocabulary import role_inventory
 from spansrl.nn.embedders import build_embedder
@@ -118,7 +119,7 @@ def ready_graphs(graphs, run, monkeypatch):
     """Lets the command find its graphs ready-made; returns what gives the network to compare them with."""
 
     def compare_with(network: Network) -> None:
-        def copied(source, out, *, half):
+        def copied(source, out):
             shutil.copytree(graphs, out, dirs_exist_ok=True)
             return network
 
@@ -210,16 +211,19 @@ def check_same_predicates(torch_model, exported) -> None:
 
 
 @pytest.mark.slow
-def test_half_precision_is_half_the_size_and_gives_the_labels_of_rounded_weights(call, tmp_path):
+def test_rounded_weights_are_smaller_and_give_almost_the_same_scores(call, tmp_path):
     save(make_network(encoder={"width": 64}), tmp_path / "run")
-    for name, options in (("whole", []), ("half", ["--half"])):
-        code, _, err = call("run", "--out", name, *options)
+    sizes, starts = [], []
+    for precision in ("full", "half", "int8"):
+        code, _, err = call("run", "--out", precision, "--weights", precision)
         assert code == 0, err
-    whole, half = (
-        sum((tmp_path / name / graph).stat().st_size for graph in ("encoder.onnx", "arguments.onnx"))
-        for name in ("whole", "half")
-    )
-    assert half < 0.7 * whole
+        graphs = [tmp_path / precision / name for name in ("encoder.onnx", "arguments.onnx")]
+        sizes.append(sum(path.stat().st_size for path in graphs))
+        starts.append(score_propositions(OnnxModel.load(tmp_path / precision), SENTENCES[:2]).arguments.start)
+    full, half, int8 = sizes
+    assert int8 < 0.8 * half < 0.6 * full
+    np.testing.assert_allclose(starts[1], starts[0], atol=1e-2)
+    np.testing.assert_allclose(starts[2], starts[0], atol=0.1)
 
 
 def test_what_cannot_be_exported_is_said_in_one_line(call, tmp_path, run):

@@ -10,8 +10,6 @@ import torch
 from builders import SENTENCES, make_network
 from spansrl.errors import ModelError
 from spansrl.nn.embedders.elmo import batch_char_ids
-from spansrl.training.export import round_to_half
-from spansrl.training.graphs import arguments_graph
 from tiny_bert import make_bert
 from tiny_elmo import make_elmo
 
@@ -26,20 +24,6 @@ def embedder_section(kind: str, root) -> dict:
     if kind == "elmo":
         return {"kind": "elmo", "path": str(make_elmo(root / "elmo"))}
     return {"kind": "transformer", "path": str(make_bert(root / "bert")), "finetune": kind == "tuned"}
-
-
-@pytest.mark.parametrize("kind", ["words", "vectors", "elmo", "frozen", "tuned"])
-def test_all_weights_of_the_graphs_are_rounded_to_half(tmp_path, kind):
-    network = make_network(embedder=embedder_section(kind, tmp_path))
-    weights = [
-        tensor
-        for graph in (network.embedder.graph(network.tasks), arguments_graph(network))
-        for tensor in (*graph.module.parameters(), *graph.module.buffers())
-        if tensor.is_floating_point()
-    ]
-    assert not all(torch.equal(tensor, tensor.half().float()) for tensor in weights)
-    round_to_half(network)
-    assert all(torch.equal(tensor, tensor.half().float()) for tensor in weights)
 
 
 def test_a_graph_of_elmo_computes_the_vectors_of_the_embedder(tmp_path):

@@ -23,7 +23,7 @@ from spansrl.structures import Argument, Sentence
 
 HANDICAPS = (-1.0, -0.8, -0.6, -0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
 MIN_PROBS = tuple(k / 100 for k in range(1, 51))
-_F1_COST = 0.1
+_F1_COST = 0.05
 _LIKELY = -2.2  # log-odds of a probability of 0.1
 _GROUP = 32  # sentences encoded at once
 
@@ -51,7 +51,7 @@ def tune(pipeline: Pipeline, gold: Sequence[Sentence]) -> Calibration:
 
 
 def best_min_prob(pipeline: Pipeline, gold: Sequence[Sentence]) -> float:
-    """The greatest `min_prob` that costs at most 0.1 F1 of arguments."""
+    """The greatest `min_prob` that costs at most 0.05 F1 of arguments."""
     labeled = list(pipeline.label(gold, predicates="given", min_prob=0))
     full = score(gold, labeled).overall.f1
     chosen = 0.0

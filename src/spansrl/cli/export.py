@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,11 +17,14 @@ from spansrl.errors import ConfigError, ModelError, counted
 from spansrl.formats import read_sentences
 from spansrl.structures import Proposition, Sentence
 
+if TYPE_CHECKING:
+    from spansrl.training.onnx_weights import Precision
+
 EXAMPLES = """
 \b
 Examples:
   spansrl export runs/span-1 --out models/span-1
-  spansrl export runs/text-1 --out models/text --half --calibrate data/ewt/dev.jsonl
+  spansrl export runs/text-1 --out models/text --weights int8 --calibrate data/ewt/dev.jsonl
   spansrl label --model models/text "She kept a cat."
 """
 CHECKED = 500  # sentences of --check that both must label alike
@@ -39,7 +43,14 @@ In June , after a long winter , he gave* her the book that she had* wanted* , an
 @click.command(epilog=EXAMPLES)
 @click.argument("model", metavar="MODEL_DIR", type=click.Path(path_type=Path))
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Directory to make.")
-@click.option("--half", is_flag=True, help="Store weights in half precision: half the size, rounded.")
+@click.option(
+    "--weights",
+    type=click.Choice(["full", "half", "int8"]),
+    default="full",
+    show_default=True,
+    help="How weights are stored: half has half the size and int8 a quarter, rounded. "
+    "Computation is in single precision.",
+)
 @click.option(
     "--check",
     type=click.Path(path_type=Path),
@@ -50,12 +61,12 @@ In June , after a long winter , he gave* her the book that she had* wanted* , an
     type=click.Path(path_type=Path),
     help="Development data to fit on what probabilities mean, and when a token is called a predicate.",
 )
-def command(model: Path, out: Path, half: bool, check: Path | None, calibrate: Path | None) -> None:
+def command(model: Path, out: Path, weights: Precision, check: Path | None, calibrate: Path | None) -> None:
     """Write a trained model for ONNX Runtime, which needs no torch.
 
     MODEL_DIR holds a single model of spans or of tags (no ensemble, none over precomputed vectors). The
     exported one must give the scores of torch to 1e-4 and the same labels; then the directory --out appears,
-    with a manifest of its files. With --half it is compared with the model whose weights are rounded alike.
+    with a manifest of its files. The weights are rounded for --weights half or int8 afterwards.
     """
     from spansrl.cli.torch_extra import require_torch
 
@@ -63,19 +74,22 @@ def command(model: Path, out: Path, half: bool, check: Path | None, calibrate: P
     from spansrl.inference.directory import write_manifest
     from spansrl.inference.runtime import OnnxModel
     from spansrl.training.export import MAX_DIFFERENCE, compare, export_model
+    from spansrl.training.onnx_weights import store_weights
 
     logging.getLogger("onnxscript").setLevel(logging.ERROR)  # which tells what it could not make shorter
     sentences = sample() if check is None else list(islice(read_sentences(check), CHECKED))
     if not any(sent.props for sent in sentences):
         raise ConfigError(f"{check}: no predicates in its first {CHECKED} sentences; check with other ones")
     with appearing(out) as partial:
-        network = export_model(model, partial, half=half)
+        network = export_model(model, partial)
         found = compare(network, OnnxModel.load(partial), sentences)
         if found.scores > MAX_DIFFERENCE or found.other_labels:
             raise ModelError(
                 f"{model}: not exported, for ONNX Runtime differs from torch: scores by {found.scores:.1e}, "
                 f"arguments of {found.other_labels} of {found.propositions} predicates"
             )
+        if weights != "full":
+            store_weights(partial, weights)
         if calibrate is not None:
             fit_calibration(partial, calibrate)
         write_manifest(partial)

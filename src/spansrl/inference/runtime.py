@@ -126,6 +126,8 @@ def _session(path: Path, threads: int | None) -> Any:
     options.inter_op_num_threads = 1
     # Batches come in every shape: remembering a plan for each would make memory grow with the input.
     options.enable_mem_pattern = False
+    # Weights stored as int8 become single precision now, not in every run.
+    options.add_session_config_entry("session.disable_quant_qdq", "1")
     if threads is not None:
         options.intra_op_num_threads = threads
     try:

@@ -1,7 +1,6 @@
 """A trained network as two ONNX graphs, checked against torch before they count.
 
-The graphs are those that `runtime` describes. Weights may be stored in half precision: they are then turned
-into single precision once, when the graph is loaded, and everything is computed as before.
+The graphs are those that `runtime` describes; `onnx_weights` makes them smaller.
 """
 
 from __future__ import annotations
@@ -51,12 +50,10 @@ PATHS = (
 MAX_DIFFERENCE = 1e-4  # between the scores of torch and ONNX Runtime
 
 
-def export_model(source: Path, out: Path, *, half: bool = False) -> Network:
+def export_model(source: Path, out: Path) -> Network:
     """Write a trained model's directory for ONNX Runtime; returns the network, for `compare`."""
     directory = ModelDirectory.read(source, kind="network")
     network = load_network(directory)
-    if half:
-        round_to_half(network)
     (out / "embedder").mkdir(parents=True, exist_ok=True)
     write_json(out / DESCRIPTION, portable(directory.description))
     for name in ("lexicon.json", "calibration.json"):
@@ -65,8 +62,8 @@ def export_model(source: Path, out: Path, *, half: bool = False) -> Network:
     for name in ("config.json", "tokenizer.json", WORDS):
         if (source / "embedder" / name).is_file():
             shutil.copyfile(source / "embedder" / name, out / "embedder" / name)
-    write_bytes(out / ENCODER_GRAPH, _to_onnx(network.embedder.graph(network.tasks), half=half))
-    write_bytes(out / ARGUMENTS_GRAPH, _to_onnx(arguments_graph(network), half=half))
+    write_bytes(out / ENCODER_GRAPH, _to_onnx(network.embedder.graph(network.tasks)))
+    write_bytes(out / ARGUMENTS_GRAPH, _to_onnx(arguments_graph(network)))
     return network
 
 
@@ -80,7 +77,7 @@ def portable(description: Mapping[str, Any]) -> dict[str, Any]:
     return {**description, "config": config}
 
 
-def _to_onnx(graph: Graph, *, half: bool) -> bytes:
+def _to_onnx(graph: Graph) -> bytes:
     """The graph as the bytes of an ONNX file."""
     _require_onnx()
     logger = logging.getLogger("torch.onnx")
@@ -104,8 +101,6 @@ def _to_onnx(graph: Graph, *, half: bool) -> bytes:
     assert program is not None
     proto = program.model_proto
     forget_origin(proto)
-    if half:
-        store_in_half(proto)
     content: bytes = proto.SerializeToString()
     return content
 
@@ -124,33 +119,6 @@ def _parts(graph: Any) -> Iterator[Any]:
         for attribute in node.attribute:
             if attribute.HasField("g"):
                 yield from _parts(attribute.g)
-
-
-def round_to_half(network: Network) -> None:
-    """Round the weights, frozen ones too, to what half precision can hold."""
-    with torch.no_grad():
-        for tensor in (*network.parameters(), *network.embedder.frozen_weights()):
-            tensor.copy_(tensor.half())
-
-
-def store_in_half(proto: Any) -> None:
-    """Store weights that lose nothing by it in half precision, each with a cast that loading folds away."""
-    from onnx import TensorProto, helper, numpy_helper
-
-    graph = proto.graph
-    casts = []
-    for k, tensor in enumerate(graph.initializer):
-        if tensor.data_type != TensorProto.FLOAT or np.prod(tensor.dims) < 1024:
-            continue
-        values, name = numpy_helper.to_array(tensor), tensor.name
-        half = values.astype(np.float16)
-        if not np.array_equal(half.astype(np.float32), values):
-            continue
-        graph.initializer[k].CopyFrom(numpy_helper.from_array(half, f"{name}.half"))
-        casts.append(helper.make_node("Cast", [f"{name}.half"], [name], to=TensorProto.FLOAT))
-    nodes = [*casts, *graph.node]
-    del graph.node[:]
-    graph.node.extend(nodes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from spansrl.inference.loading import shipped_model
 from spansrl.nn.embedders import Embedder, load_embedder
 from spansrl.nn.network import Network
 from spansrl.training.checkpoint import load_network
+from spansrl.training.onnx_weights import set_precision
 
 Array = npt.NDArray[Any]
 # Names in the encoder's graph -> names in the network.
@@ -88,11 +89,10 @@ def _constants(path: Path) -> dict[str, Array]:
         from onnx import numpy_helper
     except ImportError as error:
         raise MissingExtraError("training from an exported model", "train") from error
-    graph = onnx.load(path).graph
+    proto = onnx.load(path)
+    set_precision(proto, "full")
+    graph = proto.graph
     constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
-    for node in graph.node:
-        if node.op_type == "Cast" and node.input[0] in constants:
-            constants[node.output[0]] = constants[node.input[0]].astype(np.float32)
     products = {node.output[0]: node.input[1] for node in graph.node if node.op_type == "MatMul"}
     for node in graph.node:
         if node.op_type != "Add":

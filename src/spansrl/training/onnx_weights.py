@@ -1,0 +1,122 @@
+"""How an exported model stores its weights: full, half, or as int8 with a scale per channel.
+
+Only files get smaller. ONNX Runtime turns stored weights into single precision once, when it loads a graph, and
+computes everything as before, so labels do not depend on batching.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from spansrl.inference.directory import ARGUMENTS_GRAPH, ENCODER_GRAPH, write_bytes
+
+Precision = Literal["full", "half", "int8"]
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+_SMALLEST = 1024  # numbers in a tensor that is worth storing otherwise
+
+Array = npt.NDArray[Any]
+
+
+def store_weights(directory: Path, precision: Precision) -> None:
+    """Rewrite the graphs of an exported model with their weights in this precision."""
+    import onnx
+
+    for name in (ENCODER_GRAPH, ARGUMENTS_GRAPH):
+        proto = onnx.load(directory / name)
+        set_precision(proto, precision)
+        write_bytes(directory / name, proto.SerializeToString())
+
+
+def set_precision(proto: Any, precision: Precision) -> None:
+    """Store the weights of a graph in this precision, whatever they are stored in now."""
+    _restore(proto.graph)
+    if precision == "half":
+        _replace(proto.graph, _as_half)
+    elif precision == "int8":
+        _replace(proto.graph, _as_int8)
+
+
+def quantized(values: Array) -> tuple[Array, Array, int]:
+    """A matrix as int8 with one scale per row or per column, whichever is closer: values, scales, axis."""
+    candidates = []
+    for axis in {0, values.ndim - 1}:
+        others = tuple(k for k in range(values.ndim) if k != axis)
+        scale = np.maximum(np.abs(values).max(axis=others, keepdims=True) / 127, 1e-12).astype(np.float32)
+        stored = np.rint(values / scale).astype(np.int8)
+        error = float(np.square(stored * scale - values).sum())
+        candidates.append((error, axis, stored, scale.reshape(-1)))
+    _, axis, stored, scale = min(candidates, key=lambda item: item[:2])
+    return stored, scale, axis
+
+
+def _as_half(values: Array, name: str) -> tuple[list[Any], Any]:
+    from onnx import TensorProto, helper, numpy_helper
+
+    with np.errstate(over="ignore"):
+        half = values.astype(np.float16)
+    if not np.isfinite(half).all():
+        return [], None
+    stored = f"{name}.half"
+    node = helper.make_node("Cast", [stored], [name], to=TensorProto.FLOAT)
+    return [numpy_helper.from_array(half, stored)], node
+
+
+def _as_int8(values: Array, name: str) -> tuple[list[Any], Any]:
+    from onnx import helper, numpy_helper
+
+    if values.ndim < 2:
+        return [], None
+    stored, scale, axis = quantized(values)
+    names = f"{name}.int8", f"{name}.scale"
+    node = helper.make_node("DequantizeLinear", list(names), [name], axis=axis)
+    return [numpy_helper.from_array(stored, names[0]), numpy_helper.from_array(scale, names[1])], node
+
+
+def _replace(graph: Any, store: Callable[[Array, str], tuple[list[Any], Any]]) -> None:
+    """Replace large float tensors by stored ones, each with a node that loading folds away."""
+    from onnx import TensorProto, numpy_helper
+
+    kept, nodes = [], []
+    for tensor in graph.initializer:
+        stored: list[Any] = []
+        node = None
+        if tensor.data_type == TensorProto.FLOAT and np.prod(tensor.dims) >= _SMALLEST:
+            stored, node = store(numpy_helper.to_array(tensor), tensor.name)
+        kept += stored or [tensor]
+        nodes += [node] if node is not None else []
+    _set(graph, kept, [*nodes, *graph.node])
+
+
+def _restore(graph: Any) -> None:
+    """Turn weights that are stored as half or int8 back into single precision."""
+    from onnx import numpy_helper
+
+    tensors = {tensor.name: tensor for tensor in graph.initializer}
+    nodes = []
+    for node in graph.node:
+        if node.op_type not in ("Cast", "DequantizeLinear") or not all(
+            name in tensors for name in node.input
+        ):
+            nodes.append(node)
+            continue
+        values = [numpy_helper.to_array(tensors.pop(name)) for name in node.input]
+        full = values[0].astype(np.float32)
+        if node.op_type == "DequantizeLinear":
+            axis = next(attribute.i for attribute in node.attribute if attribute.name == "axis")
+            full = full * values[1].reshape([-1 if k == axis else 1 for k in range(full.ndim)])
+        tensors[node.output[0]] = numpy_helper.from_array(full, node.output[0])
+    _set(graph, list(tensors.values()), nodes)
+
+
+def _set(graph: Any, initializers: list[Any], nodes: list[Any]) -> None:
+    # The old ones are deleted afterwards: deleting them first would take away what the new ones refer to.
+    n_initializers, n_nodes = len(graph.initializer), len(graph.node)
+    graph.initializer.extend(initializers)
+    graph.node.extend(nodes)
+    del graph.initializer[:n_initializers]
+    del graph.node[:n_nodes]
