@@ -106,7 +106,7 @@ def test_a_word_model_starts_from_its_exported_directory(tmp_path):
 
 
 def test_a_start_that_does_not_exist_or_does_not_fit_is_one_clear_line(tmp_path):
-    with pytest.raises(ConfigError, match="no such model directory or installed model"):
+    with pytest.raises(ConfigError, match="no model"):
         find_start("tiny-model")
     with pytest.raises(ConfigError, match="has shape"):
         start_from(make_network(encoder={"width": 8}), make_network(), "old")

@@ -102,18 +102,16 @@ class OutputConfig:
 
 @dataclass(frozen=True, slots=True)
 class TasksConfig:
-    """What is learnt beside the arguments, so that plain text can be labelled."""
+    """What is learned beside the arguments: what labeling plain text needs, and syntax."""
 
     predicates: bool = False  # which tokens are predicates, and of which type
     senses: bool = False  # the predicates' senses; always together with predicates
-    syntax: float = (
-        0.0  # weight of UD heads and relations in the loss; needs them in train.jsonl; not exported
-    )
+    syntax: float = 0.0  # weight of UD heads and relations (in train.jsonl) in the loss; not exported
 
     def __post_init__(self) -> None:
         in_range("tasks.syntax", self.syntax, 0.0, 100.0)
         if self.predicates != self.senses:
-            raise ConfigError("tasks.predicates and tasks.senses are learnt together; set both or neither")
+            raise ConfigError("tasks.predicates and tasks.senses are learned together; set both or neither")
 
     @property
     def any(self) -> bool:

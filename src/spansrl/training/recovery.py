@@ -19,7 +19,7 @@ from torch import Tensor
 from spansrl.errors import ConfigError, MissingExtraError, ModelError, counted
 from spansrl.inference.config import EmbedderConfig
 from spansrl.inference.directory import ARGUMENTS_GRAPH, ENCODER_GRAPH, WEIGHTS, ModelDirectory
-from spansrl.inference.loading import shipped_model
+from spansrl.inference.loading import find_model
 from spansrl.nn.embedders import Embedder, load_embedder
 from spansrl.nn.network import Network
 from spansrl.training.checkpoint import load_network
@@ -33,11 +33,10 @@ PREFIXES = {"encoder.": "embedder.transformer.encoder.", "mix.": "embedder.mix."
 def find_start(name: str) -> ModelDirectory:
     """The model that `training.start` names: a directory, or a model that is installed."""
     path = Path(name).expanduser()
-    if path.is_dir():
-        return ModelDirectory.read(path, kind="network")
-    if name == "small":
-        return ModelDirectory.read(shipped_model(), kind="network")
-    raise ConfigError(f"training.start = {name!r}: no such model directory or installed model")
+    try:
+        return ModelDirectory.read(path if path.is_dir() else find_model(name), kind="network")
+    except ModelError as error:
+        raise ConfigError(f"training.start: {error}") from error
 
 
 def load_start(directory: ModelDirectory) -> Network:
