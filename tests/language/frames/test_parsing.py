@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -52,12 +54,27 @@ OUTSIDE = """<!DOCTYPE frameset [<!ENTITY a SYSTEM "file:///etc/hostname">]>"""
 PARAMETER = """<!DOCTYPE frameset [<!ENTITY % a SYSTEM "http://localhost:9/a.dtd"> %a;]>"""
 
 
-@pytest.mark.parametrize("doctype", [BOMB, OUTSIDE, PARAMETER])
-def test_entities_are_refused_where_they_are_declared(doctype):
+DEFAULTS = f"""<!DOCTYPE frameset [<!ATTLIST roleset name CDATA "{'a' * 1000}">]>"""
+
+
+@pytest.mark.parametrize("doctype", [BOMB, OUTSIDE, PARAMETER, DEFAULTS, "<!DOCTYPE frameset []>"])
+def test_declarations_in_the_file_are_refused(doctype):
     content = f'\n{doctype}\n<frameset><roleset id="a.01" name="&a;"/></frameset>'
     rolesets, error = read_frame_file(content.encode(), "a.xml")
     assert rolesets == []
-    assert "a.xml:2: the entity 'a' is declared" in str(error)
+    assert "a.xml:2: the file has a DTD of its own" in str(error)
+
+
+def test_attribute_defaults_cannot_make_a_small_file_huge():
+    value, rolesets = "a" * 100_000, "<roleset id='a.01'/>" * 10_000
+    doctype = f'<!DOCTYPE frameset [<!ATTLIST roleset name CDATA "{value}">]>'
+    content = f"{doctype}<frameset>{rolesets}</frameset>".encode()
+    tracemalloc.start()
+    try:
+        assert read_frame_file(content, "a.xml")[0] == []
+        assert tracemalloc.get_traced_memory()[1] < 10 * len(content)
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""FrameIndex: what PropBank's frames say about senses, their roles, and the words that have them."""
+"""FrameIndex: the senses of PropBank's frames with their roles and words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NUMBERED = re.compile(r"A(?:RG)?([0-9])(?:-[A-Z]+)?")  # with a function now an
 _MODIFIER = re.compile(r"(?:AM|ARGM)-(.+)")
 _AGENT_OF_CAUSE = ("AA", "ARGA")
 
-# What modifiers stand for with any sense, in our own words.
+# What modifiers mean with any sense; PropBank has no such texts.
 MODIFIERS = {
     "ADJ": "description",
     "ADV": "circumstance",
@@ -43,7 +43,7 @@ MODIFIERS = {
     "TMP": "time",
 }
 
-# id -> what it means and its roles; part of speech -> word -> ids
+# id -> definition and roles; part of speech -> word -> ids
 Entries = dict[str, tuple[str, dict[str, str]]]
 Aliases = dict[str, dict[str, list[str]]]
 
@@ -58,7 +58,7 @@ class FrameIndex:
 
     @classmethod
     def of(cls, rolesets: Iterable[Roleset]) -> FrameIndex:
-        """An index of rolesets; the first of a name counts."""
+        """Index rolesets; if an id appears twice, the first one counts."""
         entries: Entries = {}
         aliases: Aliases = {tag: {} for tag in PARTS_OF_SPEECH}
         heads: Aliases = {tag: {} for tag in PARTS_OF_SPEECH}
@@ -80,21 +80,16 @@ class FrameIndex:
         return sense in self._entries
 
     def definition(self, sense: str) -> str | None:
-        """What the sense means, or None if the frames do not have it."""
+        """Return the definition of a sense, or None if the frames do not have it."""
         entry = self._entries.get(sense)
         return None if entry is None else entry[0]
 
     def roles(self, sense: str) -> Mapping[str, str] | None:
-        """The sense's own roles with their meanings, in PropBank's spelling: ARG0, ARGM-LOC."""
+        """Return the roles of a sense with their meanings: ARG0, ARGM-LOC."""
         entry = self._entries.get(sense)
         return (
             None if entry is None else {f"ARG{role}": meaning for role, meaning in sorted(entry[1].items())}
         )
-
-    def core_roles(self, sense: str) -> frozenset[str] | None:
-        """The numbered roles that the sense has (ARG0 …), or None if the frames do not have the sense."""
-        roles = self.roles(sense)
-        return None if roles is None else frozenset(role for role in roles if _NUMBERED.fullmatch(role))
 
     def rules_out(self, sense: str, role: str) -> bool:
         """Whether the role is a numbered one (A2, ARG2, R-A2, C-A2) that the sense does not have."""
@@ -102,9 +97,9 @@ class FrameIndex:
         return numbered is not None and entry is not None and numbered[1] not in entry[1]
 
     def meaning(self, sense: str | None, role: str) -> str | None:
-        """What a role stands for with a sense: `thing kept` for keep.01 and ARG1, A1, R-A1 or C-ARG1.
+        """Return the meaning of a role of a sense: `thing kept` for keep.01 and ARG1, A1, R-A1 or C-ARG1.
 
-        A modifier that is not the sense's own has its general meaning, whatever the sense.
+        A modifier without a meaning of its own for the sense has its general one.
         """
         role = base_role(role)
         own = self._entries[sense][1] if sense in self._entries else {}
@@ -115,13 +110,13 @@ class FrameIndex:
         return "causer" if role in _AGENT_OF_CAUSE else None
 
     def rolesets(self, word: str, type: str | None) -> tuple[str, ...]:
-        """Senses of a base form as this type of predicate, or as any; those of `word_particle` come last."""
+        """Return the senses of a base form of this type, or of any; those of `word_particle` come last."""
         tags = PARTS_OF_SPEECH if type is None else (_TAGS.get(type, ""),)
         tables = (table.get(tag, {}) for table in (self._aliases, self._heads) for tag in tags)
         return tuple(dict.fromkeys(sense for words in tables for sense in words.get(word.lower(), ())))
 
     def words(self, sense: str) -> tuple[tuple[str, str], ...]:
-        """Words that have the sense, each with its type; looks through all words that there are."""
+        """Return the words that have the sense, with their types; searches all words."""
         return tuple(
             (word, PARTS_OF_SPEECH[tag])
             for tag, words in self._aliases.items()
@@ -135,7 +130,7 @@ class FrameIndex:
 
     @classmethod
     def from_dict(cls, data: Any) -> FrameIndex:
-        """The index that `to_dict` wrote down; entries are taken as they are, so check a digest before."""
+        """Read what `to_dict` wrote. Entries are not checked; compare a digest first."""
         tables = {"rolesets", "aliases", "heads"}
         if not isinstance(data, dict) or set(data) != tables or not all(map(_is_table, data.values())):
             raise DataError(f"expected an index of frames with the objects {', '.join(sorted(tables))}")
