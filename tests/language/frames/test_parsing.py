@@ -54,7 +54,7 @@ OUTSIDE = """<!DOCTYPE frameset [<!ENTITY a SYSTEM "file:///etc/hostname">]>"""
 PARAMETER = """<!DOCTYPE frameset [<!ENTITY % a SYSTEM "http://localhost:9/a.dtd"> %a;]>"""
 
 
-DEFAULTS = f"""<!DOCTYPE frameset [<!ATTLIST roleset name CDATA "{'a' * 1000}">]>"""
+DEFAULTS = f"""<!DOCTYPE frameset [<!ATTLIST roleset name CDATA "{"a" * 1000}">]>"""
 
 
 @pytest.mark.parametrize("doctype", [BOMB, OUTSIDE, PARAMETER, DEFAULTS, "<!DOCTYPE frameset []>"])
