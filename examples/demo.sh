@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Labels a text and shows it, then scores labels on a small corpus, saying which commands it runs. `make demo` calls it
-# with `spansrl` on the PATH. The files go to build/demo, or to the directory given as an argument.
+# Label a text in several ways, and score labels on a small corpus. `make demo` calls it with `spansrl` on the PATH.
+# Files are written to build/demo, or to the directory given as an argument.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,22 +16,25 @@ run() {
     "$@"
 }
 
-say "1. Who did what to whom? Below the words stands a line for each predicate: its sense, and its arguments."
+run spansrl label --to pretty "The storm knocked out power in three counties on Monday."
+
+say "A whole text: one row per predicate, with its sense and its arguments."
 run spansrl label --to pretty examples/letters.txt
 
-say "2. The same for programs: one line of JSON a sentence, with character offsets and probabilities."
+say "For programs and spreadsheets: JSON Lines, CSV, and a page for your browser."
 run spansrl label examples/letters.txt -o "$out/letters.jsonl"
-run head -n 1 "$out/letters.jsonl"
-
-say "3. A row an argument, for data frames and spreadsheets; and a page for a browser."
-run spansrl label --predicates verb --to tsv examples/letters.txt
+run spansrl label examples/letters.txt -o "$out/letters.csv"
 run spansrl label examples/letters.txt -o "$out/letters.html"
 
-say "4. Build a small corpus: propositions without words are joined with words without propositions."
+say "With a treebank: build a corpus, convert it to the official scorer's format."
 run spansrl data ewt --propbank "$sample/propbank-release" --ud "$sample/UD_English-EWT" --out "$out"
+run spansrl convert "$out/test.jsonl" "$out/test.props"
 
-say "5. Label its test sentences, predicates given, and score: the table is that of the official scorer."
-run spansrl label --predicates given "$out/test.jsonl" -o "$out/predicted.jsonl"
-run spansrl evaluate "$out/test.jsonl" "$out/predicted.jsonl"
-
-say "Done: the files are in $out (open letters.html). Next: docs/quickstart.md, or spansrl --help (in .venv/bin)."
+say "Done. The files are in $out."
+cat <<TXT
+What to try next:
+  .venv/bin/spansrl label "Any sentence of your own."
+  open $out/letters.html
+  pip install '.[serve]' && spansrl serve     # a page where you can type
+  docs/quickstart.md                          # a tour of everything else
+TXT

@@ -65,10 +65,12 @@ def parse(line: str) -> None:
 
 @needs_model
 def test_the_code_in_the_readme_prints_what_the_readme_says(monkeypatch, capsys, tmp_path):
-    (code,), (output,) = blocks(README, "python"), blocks(README, "text")
+    (code,), (output, drawing) = blocks(README, "python"), blocks(README, "text")
     monkeypatch.setenv("SPANSRL_HOME", str(tmp_path))
     exec(compile(code, "README.md", "exec"), {})
     assert capsys.readouterr().out == output
+    text = re.search(r'spansrl label "([^"]+)"', README)[1]
+    assert f"{spansrl.load()(text)}\n" == drawing
 
 
 def test_the_code_about_scoring_runs(monkeypatch, tmp_path, capsys):
@@ -90,12 +92,15 @@ def run_script(command: list[str], **environment: str) -> subprocess.CompletedPr
 
 
 @needs_model
-def test_the_demo_labels_a_text_and_ends_with_the_official_table(tmp_path):
+def test_the_demo_labels_a_text_and_ends_with_what_to_try_next(tmp_path):
     out = tmp_path / "demo"
     done = run_script(["bash", str(ROOT / "examples/demo.sh"), str(out)], SPANSRL_HOME=str(tmp_path))
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     assert "sell.01" in done.stdout
-    assert re.search(r"\n   Overall +\d+ +\d+ +\d+ +[\d.]+ +[\d.]+ +[\d.]+\n", done.stdout)
+    assert "knock_out.03" in "\n".join(done.stdout.splitlines()[:5])
+    assert max(map(len, done.stdout.splitlines())) <= 160
+    assert "What to try next" in done.stdout
+    assert (out / "letters.csv").read_text(encoding="utf-8").count("\n") > 5
     assert (out / "letters.html").read_text(encoding="utf-8").count('<div class="srl"') == 4
 
 
