@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -71,6 +72,18 @@ def test_the_code_in_the_readme_prints_what_the_readme_says(monkeypatch, capsys,
     assert capsys.readouterr().out == output
     text = re.search(r'spansrl label "([^"]+)"', README)[1]
     assert f"{spansrl.load()(text)}\n" == drawing
+
+
+@needs_model
+def test_the_notebook_runs(capsys):
+    notebook = json.loads((ROOT / "examples" / "tour.ipynb").read_text(encoding="utf-8"))
+    names: dict[str, object] = {}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            exec(compile(cell["source"], cell["id"], "exec"), names)
+    printed = capsys.readouterr().out
+    assert "buy.01" in printed
+    assert "predicates" in printed
 
 
 def test_the_code_about_scoring_runs(monkeypatch, tmp_path, capsys):

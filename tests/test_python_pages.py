@@ -16,7 +16,7 @@ from spansrl import visualize as pictures
 from spansrl.structures import Sentence
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGES = ("python.md", "pictures.md")
+PAGES = ("python.md", "pictures.md", "tasks.md")
 MODULES = ["spansrl.structures", "spansrl.checks", "spansrl.visualize"]
 MODULES += [f"spansrl.visualize.{module.name}" for module in pkgutil.iter_modules(pictures.__path__)]
 
