@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -44,25 +45,25 @@ def test_the_sections_of_the_option_are_those_of_the_library():
     assert analyze.SECTIONS == SECTIONS
 
 
-def test_a_report_is_written_and_what_is_left_out_is_said(call, files):
+def test_a_report_is_written_and_what_is_skipped_is_said(call, files):
     code, err = call(
         "--gold", "gold.jsonl", "--pred", "span.jsonl", "--pred", "b=crf.jsonl", "--out", "report"
     )
     written = [path for path in (files / "report").rglob("*") if path.is_file()]
     assert code == 0
     assert err.splitlines() == [
-        "neighbors: Left out: pass --model DIR (a span model) and --train FILE (the model's training data).",
-        "embeddings: Left out: pass --model DIR (a span model).",
-        "decoders: Left out: pass --model DIR (a span model).",
-        f"{Path('report', 'report.html')}: written, with {len(written) - 1} more files beside it",
+        "neighbors skipped: needs --model DIR (a span model) and --train FILE (the model's training data)",
+        "embeddings skipped: needs --model DIR (a span model)",
+        "decoders skipped: needs --model DIR (a span model)",
+        f"{Path('report', 'report.html')}: written, with {len(written) - 1} more files",
     ]
     table = (files / "report" / "tables" / "label-accuracy.csv").read_text(encoding="utf-8").splitlines()
     assert table[1:] == ["span,5,1,80.00,", "b,5,2,60.00,+20.00"]
 
 
 def test_one_file_beside_the_report_is_one_file(capsys):
-    analyze._tell(Path("report"), [], 2)
-    assert capsys.readouterr().err.endswith("written, with 1 more file beside it\n")
+    analyze._report(Path("report"), [], 2)
+    assert capsys.readouterr().err.endswith("written, with 1 more file\n")
 
 
 def test_one_section_can_be_written_alone(call, files):
@@ -70,8 +71,11 @@ def test_one_section_can_be_written_alone(call, files):
     assert code == 0
     assert sorted(path.name for path in (files / "report" / "tables").iterdir()) == [
         "boundaries.csv",
+        "boundaries.tex",
         "label-accuracy-by-label.csv",
+        "label-accuracy-by-label.tex",
         "label-accuracy.csv",
+        "label-accuracy.tex",
     ]
 
 
@@ -114,7 +118,7 @@ def test_a_crf_is_analysed_without_the_sections_that_look_inside(call, models):
         *("--samples", "20", "--out", "report"),
     )
     assert code == 0
-    assert err.count("Left out: crf holds a CRF") == 3
+    assert err.count("crf holds a tagger") == 3
 
 
 def test_an_exported_model_is_analysed_without_the_sections_that_look_inside(call, files, models):
@@ -124,7 +128,7 @@ def test_an_exported_model_is_analysed_without_the_sections_that_look_inside(cal
         *("--samples", "20", "--out", "report"),
     )
     assert code == 0
-    assert err.count("Left out: span is an exported model; pass the run that it was made of.") == 3
+    assert err.count("span is an exported model") == 3
 
 
 def test_a_model_is_not_loaded_for_sections_that_do_not_look_into_it(call):
@@ -145,6 +149,7 @@ def test_columns_without_words_can_be_analysed_too(call, files):
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
+        (("--run", "absent", "--pred", "span.jsonl"), 1, "cannot be read"),
         (("--pred", "span.jsonl", "--pred", "./span.jsonl"), 2, "two systems are called 'span'"),
         (("--pred", "=span.jsonl"), 2, "give a file, or a name and a file as NAME=FILE"),
         (("--pred", "-", "--train", "-"), 2, "only one file can be -"),
@@ -164,6 +169,46 @@ def test_wrong_usage_and_wrong_input_are_told_in_a_line(call, args, code, messag
 def test_the_base_install_makes_the_tables_and_says_what_a_model_needs(files):
     common = ("analyze", "--gold", "gold.jsonl", "--pred", "span.jsonl", "--samples", "10", "--out", "report")
     assert spansrl(*common).returncode == 0
+    assert "no figures: figures need matplotlib" in spansrl(*common).stderr
     done = spansrl(*common, "--model", "span")
     assert done.returncode == 1
-    assert done.stderr.endswith("; run: pip install 'spansrl[train]'\n")
+    assert "spansrl[train]" in done.stderr
+
+
+def test_files_with_one_name_are_runs_of_one_system(call, files):
+    code, _ = call(
+        *("--gold", "gold.jsonl", "--pred", "a=span.jsonl", "--pred", "a=crf.jsonl", "--pred", "b=crf.jsonl"),
+        *("--samples", "50", "--out", "report"),
+    )
+    assert code == 0
+    heads, *rows = (files / "report" / "tables" / "overall.csv").read_text(encoding="utf-8").splitlines()
+    found = [dict(zip(heads.split(","), row.split(","), strict=True)) for row in rows]
+    assert [(row["system"], row["runs"], row["F1"]) for row in found] == [
+        ("a", "2", "61.36"),
+        ("b", "1", "50.00"),
+    ]
+
+
+def test_training_curves_are_drawn_from_the_logs_of_runs(call, files):
+    pytest.importorskip("matplotlib")
+    for name in ("one", "two"):
+        (files / name).mkdir()
+        lines = [json.dumps({"epoch": k, "loss": 1 / k, "dev_f1": 50.0 + k}) for k in (1, 2, 3)]
+        (files / name / "log.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    code, _ = call("--run", "one", "--run", "two", "--out", "report")
+    assert code == 0
+    assert {path.name for path in (files / "report" / "figures").iterdir()} == {
+        "curves.svg",
+        "curves.pdf",
+        "curves.png",
+    }
+    assert "one,3,3,53.00,53.00,0.33" in (files / "report" / "tables" / "runs.csv").read_text(
+        encoding="utf-8"
+    )
+
+
+@pytest.mark.parametrize("args", [(), ("--gold", "gold.jsonl"), ("--pred", "span.jsonl")])
+def test_something_to_analyze_is_needed(call, args):
+    code, err = call("--out", "report", *args)
+    assert code == 2
+    assert "--gold and --pred" in err

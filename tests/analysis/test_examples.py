@@ -18,13 +18,13 @@ def items(**settings):
 
 def test_every_wrong_proposition_is_tagged_with_its_errors_by_system():
     assert [(item.title, item.tags) for item in items()] == [
-        ("start · first", ("crf: A0 labelled A1", "crf: fix labels", "crf: fix boundaries")),
+        ("start · first", ("crf: A0 labeled A1", "crf: fix labels", "crf: fix boundaries")),
         (
             "move · second",
             (
-                "span: A2 labelled AM-DIR",
+                "span: A2 labeled AM-DIR",
                 "span: fix labels",
-                "crf: A2 labelled AM-DIR",
+                "crf: A2 labeled AM-DIR",
                 "crf: fix labels",
             ),
         ),

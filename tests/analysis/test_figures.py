@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from cases import CRF, GOLD, SPAN, TRAIN, make_inputs, table
 
@@ -14,9 +15,9 @@ from spansrl.analysis.boundaries import boundaries
 from spansrl.analysis.confusion import confusion, short_name
 from spansrl.analysis.inputs import predicate_name, span_text
 from spansrl.analysis.labels import labels
-from spansrl.analysis.overall import overall
+from spansrl.analysis.overall import compare_runs, overall
 from spansrl.errors import DataError
-from spansrl.evaluation import breakdown, official_report, score
+from spansrl.evaluation import breakdown, compare_counts, official_report, score
 
 
 def test_the_overall_table_has_the_official_scores_and_their_intervals():
@@ -137,17 +138,55 @@ def test_confusions_are_percentages_of_the_errors_of_a_gold_label():
 
 
 def test_the_matrix_shows_each_cell_with_its_label_and_percentage():
-    first, second = confusion(make_inputs()).pictures
-    assert "A2 → AM-DIR: 1 of 1" in first.svg
-    assert 'data-find="crf: A0 labelled A1"' in second.svg
+    first, second = (picture.chart for picture in confusion(make_inputs()).pictures)
+    assert (first.rows, first.columns) == (("A2 (1)",), ("A2", "DIR"))
+    assert first.values == ((None, 100.0),)
+    assert len(second.rows) == 2
 
 
 def test_a_row_of_the_matrix_spreads_the_errors_of_its_label_over_the_others():
     gold = [make_sentence("go a b c", (0, ("A2", 1, 2), ("A2", 2, 3), ("A2", 3, 4)))]
     wrong = [make_sentence("go a b c", (0, ("AM-DIR", 1, 2), ("AM-DIR", 2, 3), ("AM-LOC", 3, 4)))]
     (picture,) = confusion(Inputs(gold, [make_system("span", gold, wrong)])).pictures
-    texts = re.findall(r">([^<>]+)</text>", picture.svg)
-    assert texts == ["A2 (3)", "A2", "DIR", "LOC", "67", "33", "gold ↓", "predicted →"]
+    assert (picture.chart.rows, picture.chart.columns) == (("A2 (3)",), ("A2", "DIR", "LOC"))
+    assert picture.chart.values == ((None, pytest.approx(200 / 3), pytest.approx(100 / 3)),)
+
+
+def test_labels_are_compared_on_the_boundaries_that_all_systems_have_right():
+    span, crf = table(boundaries(make_inputs()), "label-accuracy-common")
+    # Common: A0 of the first sentence, and A0, A2 and AM-TMP of the second.
+    assert (span["common boundaries"], crf["common boundaries"]) == (4, 4)
+    assert (span["accuracy %"], crf["accuracy %"]) == pytest.approx((75, 50))
+
+
+def several_runs() -> Inputs:
+    inputs = make_inputs()
+    return replace(
+        inputs, systems=[make_system("both", GOLD, SPAN, CRF), make_system("gold", GOLD, GOLD, GOLD)]
+    )
+
+
+def test_figures_of_several_runs_are_means_with_their_standard_deviation():
+    both, gold = table(overall(several_runs()), "overall")
+    f1 = [100 * 8 / 11, 50]
+    assert both["F1"] == pytest.approx(sum(f1) / 2)
+    assert both["± sd"] == pytest.approx(abs(f1[0] - f1[1]) / 2**0.5)
+    assert (gold["runs"], gold["F1"], gold["± sd"]) == (2, 100, 0)
+    (row,) = table(overall(several_runs()), "significance")
+    assert row["A − B"] == pytest.approx(both["F1"] - 100)
+    assert row["95 % high"] < 0
+    assert row["p (bootstrap)"] < 0.05
+    bounds, _ = table(boundaries(several_runs()), "boundaries")
+    assert bounds["F1"] == pytest.approx((1000 / 11 + 1000 / 12) / 2)
+
+
+def test_the_bootstrap_over_runs_is_that_over_sentences_for_a_single_run():
+    counts = np.random.default_rng(1).integers(0, 5, size=(2, 40, 3))
+    difference, low, high, p = compare_runs(counts[:1], counts[1:], samples=4000, seed=0)
+    known = compare_counts(counts[0], counts[1], samples=4000, seed=0)
+    assert difference == pytest.approx(known.difference)
+    assert (low, high) == pytest.approx((known.low, known.high), abs=1.0)
+    assert p == pytest.approx(known.bootstrap_p, abs=0.06)
 
 
 def test_confused_pairs_count_both_directions():
@@ -182,7 +221,7 @@ def test_a_system_that_makes_no_errors_has_empty_tables_of_errors():
 
 
 def test_gold_without_propositions_and_foreign_sentences_are_refused():
-    with pytest.raises(DataError, match="nothing to analyse"):
+    with pytest.raises(DataError, match="nothing to analyze"):
         make_system("x", [type(GOLD[0])(("Hi",))], [])
     with pytest.raises(DataError, match=r"^x: .*predict every sentence"):
         make_system("x", GOLD, SPAN[:1])

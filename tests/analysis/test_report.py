@@ -14,9 +14,21 @@ from cases import GOLD, SPAN, make_inputs
 from test_model_sections import TRAINING, with_vectors
 
 from browser import console_errors, requested_urls
-from spansrl.analysis import SECTIONS, Inputs, Settings, build_sections, make_system, write_report
+from spansrl.analysis import (
+    SECTIONS,
+    Inputs,
+    Settings,
+    build_sections,
+    make_system,
+    page,
+    write_report,
+    writing,
+)
+from spansrl.analysis.charts import FORMATS
 from spansrl.errors import FormatError
 from spansrl.formats import write_sentences
+
+pytest.importorskip("matplotlib")  # the extra analysis
 
 EVIL = '<script>alert("x")</script>'
 
@@ -29,27 +41,51 @@ def report(tmp_path):
     )
     inputs.model.rows = np.array([[1, 0], [0, 1], [1, 1], [0.5, 1], [-1, 0.2]])
     sections = build_sections(inputs)
-    assert not [section.name for section in sections if section.left_out]
+    assert not [section.name for section in sections if section.skipped]
     names = write_report(tmp_path, "A <report>", {"Gold": "gold & co"}, sections)
     return tmp_path, names, sections
 
 
 def test_every_table_and_picture_has_a_file_and_no_others_are_there(report):
     folder, names, sections = report
-    tables = {f"tables/{table.name}.csv" for section in sections for table in section.tables}
-    pictures = {f"pictures/{picture.name}.svg" for section in sections for picture in section.pictures}
-    assert set(names) == {"report.html", "report.md"} | tables | pictures
+    tables = {
+        f"tables/{t.name}.{end}" for section in sections for t in section.tables for end in ("csv", "tex")
+    }
+    figures = {f"figures/{p.name}.{end}" for section in sections for p in section.pictures for end in FORMATS}
+    assert set(names) == {"report.html", "report.md"} | tables | figures
     assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == set(names)
-    assert len(names) == 2 + sum(len(section.tables) + len(section.pictures) for section in sections)
 
 
-def test_pictures_are_well_formed_and_carry_their_style(report):
+def test_figures_are_files_of_their_format(report):
     folder, names, _ = report
     for name in names:
         if name.endswith(".svg"):
             root = ElementTree.parse(folder / name).getroot()
             assert root.tag == "{http://www.w3.org/2000/svg}svg"
-            assert "prefers-color-scheme" in root.find("{http://www.w3.org/2000/svg}style").text
+        elif name.startswith("figures/"):
+            magic = b"%PDF" if name.endswith(".pdf") else b"\x89PNG"
+            assert (folder / name).read_bytes().startswith(magic)
+
+
+def test_without_matplotlib_there_are_tables_and_no_figures(tmp_path, monkeypatch):
+    for module in (page, writing):
+        monkeypatch.setattr(module, "can_draw", lambda: False)
+    names = write_report(tmp_path, "t", {}, build_sections(make_inputs()))
+    assert not [name for name in names if name.startswith("figures/")]
+    assert "tables/overall.csv" in names
+    text = (tmp_path / "report.html").read_text(encoding="utf-8") + (tmp_path / "report.md").read_text(
+        "utf-8"
+    )
+    assert "figures/" not in text
+    assert "<figure" not in text
+
+
+def test_skipped_sections_are_not_in_the_report(tmp_path):
+    write_report(tmp_path, "t", {}, build_sections(make_inputs()))
+    for name in ("report.html", "report.md"):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert "Label embeddings" not in text
+        assert "Span boundaries" in text
 
 
 def test_the_markdown_has_every_table_and_links_every_picture(report):
@@ -57,21 +93,21 @@ def test_the_markdown_has_every_table_and_links_every_picture(report):
     text = (folder / "report.md").read_text(encoding="utf-8")
     for section in sections:
         assert all(f"### {table.title}\n" in text for table in section.tables)
-    assert set(re.findall(r"\]\((pictures/[^)]+)\)", text)) == {
+    assert set(re.findall(r"\]\((figures/[^)]+)\)", text)) == {
         name for name in names if name.endswith(".svg")
     }
 
 
 def test_the_page_shows_every_table_and_picture_and_asks_nobody_for_anything(report, browser):
     folder, _, sections = report
-    page = (folder / "report.html").as_uri()
-    browser.get(page)
+    address = (folder / "report.html").as_uri()
+    browser.get(address)
     assert browser.title == "A <report>"
-    assert requested_urls(browser) in ([page], [page, "data:,"])
+    assert [url for url in requested_urls(browser) if not url.startswith("data:")] == [address]
     assert console_errors(browser) == []
     for section in sections:
         for picture in section.pictures:
-            box = browser.find_element("css selector", f"#picture-{picture.name} svg").rect
+            box = browser.find_element("css selector", f"#picture-{picture.name} img").rect
             assert box["width"] > 100
             assert box["height"] > 80
         for table in section.tables:
@@ -99,9 +135,9 @@ def test_examples_are_found_by_words_by_labels_and_by_the_cells_of_the_matrix(re
     assert shown(browser) == ["move · second"]
     browser.find_element("id", "all").click()
     assert len(shown(browser)) == 3
-    cell = browser.find_element("css selector", '#picture-confusion-2 [data-find="crf: A0 labelled A1"] rect')
+    cell = browser.find_element("css selector", '#table-confusion-2 [data-find="crf: A0 labeled A1"] td')
     browser.execute_script("arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", cell)
-    assert box.get_attribute("value") == "crf: A0 labelled A1"
+    assert box.get_attribute("value") == "crf: A0 labeled A1"
     assert shown(browser) == ["start · first"]
     assert browser.find_element("id", "found").text == "1 of 3 examples"
     assert console_errors(browser) == []
@@ -111,23 +147,21 @@ def test_dark_and_print_are_readable(report, browser):
     folder, _, _ = report
     browser.get((folder / "report.html").as_uri())
 
-    def colours():
+    def colors():
         return browser.execute_script(
-            "const body = getComputedStyle(document.body), "
-            "text = getComputedStyle(document.querySelector('.chart text'));"
-            "return [body.backgroundColor, body.color, text.fill]"
+            "const body = getComputedStyle(document.body);return [body.backgroundColor, body.color]"
         )
 
-    light = colours()
+    light = colors()
     dark_setting = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", dark_setting)
-    dark = colours()
+    dark = colors()
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": []})
-    printed = colours()
+    printed = colors()
     links_printed = browser.find_element("css selector", "nav").is_displayed()
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
     assert light[0] == printed[0] == "rgb(255, 255, 255)"
-    assert all(light[k] != dark[k] for k in range(3))
+    assert all(light[k] != dark[k] for k in range(2))
     assert not links_printed
 
 
@@ -170,7 +204,7 @@ def test_what_came_with_the_data_is_text_on_the_page(tmp_path, browser):
 
 def test_a_report_that_cannot_be_written_is_an_error_with_the_place(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(FormatError, match=r"file.*: cannot be made: .*; choose another --out"):
+    with pytest.raises(FormatError, match=r"file.*: cannot be created: .*; choose another --out"):
         write_report(tmp_path / "file", "t", {}, [])
 
 

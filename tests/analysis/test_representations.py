@@ -67,7 +67,7 @@ def test_span_vectors_times_label_embeddings_are_the_scores(make, tmp_path):
 
 def test_a_crf_cannot_be_looked_into_and_says_why(tmp_path):
     directory = saved(tmp_path / "crf", output={"kind": "crf"})
-    with pytest.raises(NoSpanModelError, match="holds a CRF"):
+    with pytest.raises(NoSpanModelError, match="holds a tagger"):
         load_model(directory, tmp_path)
 
 

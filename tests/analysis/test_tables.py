@@ -2,12 +2,21 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spansrl.analysis.tables import Column, Table, columns, hidden_rows, table_csv, table_markdown
+from spansrl.analysis.tables import (
+    Column,
+    Table,
+    columns,
+    hidden_rows,
+    table_csv,
+    table_latex,
+    table_markdown,
+)
 from spansrl.visualize.characters import visible
 
 TABLE = Table(
@@ -36,8 +45,8 @@ def test_markdown_escapes_bars_and_marks_missing_cells():
     [
         (None, ""),
         (2, ""),
-        (1, "The first 1 of 2 rows; tables/t.csv has them all."),
-        (0, "2 rows; tables/t.csv has them all."),
+        (1, "The first 1 of 2 rows; tables/t.csv has all."),
+        (0, "2 rows; tables/t.csv has all."),
     ],
 )
 def test_rows_that_a_page_does_not_show_are_told_of(shown, line):
@@ -57,3 +66,35 @@ def test_any_text_comes_back_from_csv_with_pictures_of_control_characters(rows):
 def test_any_text_stays_within_its_cell_of_markdown(text):
     last = table_markdown(Table("t", "Title", columns("a"), ((text,),))).splitlines()
     assert len(last) == 3
+
+
+def test_latex_prints_the_best_system_in_bold():
+    heads = (Column("system"), *columns("F1", "recall", best=True), Column("n_runs"))
+    table = Table("t", "Title", heads, (("a_1", 80.0, 70.0, 3), ("b", 79.5, 70.0, 5)))
+    assert table_latex(table).splitlines() == [
+        "% \\usepackage{booktabs}",
+        r"\begin{tabular}{lrrr}",
+        r"\toprule",
+        r"system & F1 & recall & n\_runs \\",
+        r"\midrule",
+        r"a\_1 & \textbf{80.00} & \textbf{70.00} & 3 \\",
+        r"b & 79.50 & \textbf{70.00} & 5 \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+
+
+def test_latex_prints_the_best_of_each_row_if_columns_are_systems():
+    heads = (Column("label"), *columns("a", "b", best=True), Column("a − b", "+.2f"))
+    text = table_latex(
+        Table("t", "T", heads, (("A0", 1.0, 2.0, -1.0), ("A1", 3.0, None, None)), systems=True)
+    )
+    assert r"A0 & 1.00 & \textbf{2.00} & -1.00 \\" in text
+    assert r"A1 & 3.00 &  &  \\" in text
+    assert "a $-$ b" in text
+
+
+@given(st.text(alphabet="&%$#_{}~^\\<>", max_size=10))
+def test_latex_escapes_what_has_a_meaning(text):
+    row = table_latex(Table("t", "T", columns("a"), ((text,),))).splitlines()[5].removesuffix(r" \\")
+    assert not re.search(r"(?<!\\)[&%$#_]", row)

@@ -4,8 +4,8 @@
     >>> inputs = Inputs(gold, [make_system("span", gold, predicted)])                       # doctest: +SKIP
     >>> write_report(Path("report"), "EWT", {}, build_sections(inputs))                     # doctest: +SKIP
 
-`sections` lists the questions, each with a module of its own; `tables` is what answers are made of, `drawing`
-the charts, `page` and `writing` the files. Only `representations` needs torch; it is not imported here.
+`sections` lists the sections, each with its own module; `tables` and `charts` are their parts, `page` and
+`writing` the files. Only `representations` needs torch, and only `charts.render` needs matplotlib.
 """
 
 from spansrl.analysis.inputs import Inputs, Settings, System, make_system

@@ -1,16 +1,17 @@
 """Section 2: boundaries without labels (the paper's Table 4), labels on right boundaries (its Table 5).
 
-Both are the figures of the official scorer's option -C.
+Both are the figures of the official scorer's option -C, means over the runs of a system.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean, stdev
 
 from spansrl.analysis.inputs import Inputs
 from spansrl.analysis.tables import Cell, Column, Section, Table, columns
 from spansrl.evaluation import Score
-from spansrl.evaluation.counts import NONE, percent
+from spansrl.evaluation.counts import NONE, aligned, pair, percent, propositions
 from spansrl.tags import VERB
 
 NAME, TITLE = "boundaries", "Span boundaries and labels on right boundaries"
@@ -22,7 +23,9 @@ def boundaries(inputs: Inputs) -> Section:
         "A predicted span is right here if its boundaries are those of a gold argument, whatever its label; "
         "the label's accuracy is then measured on the right spans alone."
     )
-    return Section(NAME, TITLE, intro, (_boundaries(inputs), _accuracies(inputs), _by_label(inputs)))
+    common = (_common(inputs),) if len(inputs.systems) > 1 else ()
+    parts = (_boundaries(inputs), _accuracies(inputs), *common, _by_label(inputs))
+    return Section(NAME, TITLE, intro, parts)
 
 
 def differences(values: Sequence[float]) -> list[Cell]:
@@ -42,32 +45,105 @@ def right_boundaries(score: Score) -> Mapping[tuple[str, str], int]:
 
 
 def _boundaries(inputs: Inputs) -> Table:
-    found = [system.score.unlabeled for system in inputs.systems]
-    gaps = _gaps([counts.f1 for counts in found])
+    figures = [
+        [
+            fmean(getattr(run.score.unlabeled, name) for run in system.runs)
+            for name in ("precision", "recall", "f1")
+        ]
+        for system in inputs.systems
+    ]
+    spreads = [_spread([run.score.unlabeled.f1 for run in system.runs]) for system in inputs.systems]
+    gaps = _gaps([f1 for _, _, f1 in figures])
     return Table(
         "boundaries",
         "Boundaries only (Table 4 of the paper)",
-        (*columns("system", "precision", "recall", "F1"), *_gap_column(inputs)),
+        (
+            Column("system"),
+            *columns("precision", "recall", "F1", best=True),
+            *_spread_column(inputs),
+            *_gap_column(inputs),
+        ),
         tuple(
-            (system.name, counts.precision, counts.recall, counts.f1, *gap)
-            for system, counts, gap in zip(inputs.systems, found, gaps, strict=True)
+            (system.name, *own, *(spread if _has_runs(inputs) else ()), *gap)
+            for system, own, spread, gap in zip(inputs.systems, figures, spreads, gaps, strict=True)
         ),
     )
 
 
 def _accuracies(inputs: Inputs) -> Table:
-    accuracies = [system.score.label_accuracy for system in inputs.systems]
+    accuracies = [[run.score.label_accuracy for run in system.runs] for system in inputs.systems]
     rows = []
-    for system, accuracy, gap in zip(inputs.systems, accuracies, _gaps(accuracies), strict=True):
-        right = system.score.unlabeled.correct
-        wrong = sum(n for (gold, found), n in right_boundaries(system.score).items() if gold != found)
-        rows.append((system.name, right, wrong, accuracy, *gap))
+    for system, own, gap in zip(inputs.systems, accuracies, _gaps(list(map(fmean, accuracies))), strict=True):
+        right = fmean(run.score.unlabeled.correct for run in system.runs)
+        wrong = fmean(_n_wrong(run.score) for run in system.runs)
+        spread = _spread(own) if _has_runs(inputs) else ()
+        rows.append((system.name, round(right), round(wrong), fmean(own), *spread, *gap))
     return Table(
         "label-accuracy",
         "Labels on right boundaries (Table 5 of the paper)",
-        (*columns("system", "right boundaries", "wrong labels", "accuracy %"), *_gap_column(inputs)),
+        (
+            *columns("system", "right boundaries", "wrong labels"),
+            Column("accuracy %", best=True),
+            *_spread_column(inputs),
+            *_gap_column(inputs),
+        ),
         tuple(rows),
+        note="Each system on its own right boundaries.",
     )
+
+
+def _n_wrong(score: Score) -> int:
+    return sum(n for (gold, found), n in right_boundaries(score).items() if gold != found)
+
+
+def common_labels(inputs: Inputs) -> list[tuple[str, list[str]]]:
+    """The gold arguments whose boundaries all runs have right: their gold label, and each run's label."""
+    found: list[tuple[str, list[str]]] = []
+    sentences = [run.sentences for system in inputs.systems for run in system.runs]
+    for gold_frames, answers in aligned(inputs.gold, *sentences):
+        rows = [propositions(gold_frames, frames, "index") for frames in answers]
+        for props in zip(*rows, strict=True):
+            matches = [pair(gold, own, same_role=False).matched for _, gold, own in props]
+            labels = [{right: own.role for right, own in matched} for matched in matches]
+            common = [arg for arg in labels[0] if arg.role != VERB and all(arg in own for own in labels)]
+            found += [(arg.role, [own[arg] for own in labels]) for arg in common]
+    return found
+
+
+def _common(inputs: Inputs) -> Table:
+    """Systems are right on different spans, so that their own accuracies are not of the same arguments."""
+    found = common_labels(inputs)
+    n_runs = sum(len(system.runs) for system in inputs.systems)
+    right = [sum(labels[k] == gold for gold, labels in found) for k in range(n_runs)]
+    accuracies = iter([percent(n, len(found)) for n in right])
+    own = [[next(accuracies) for _ in system.runs] for system in inputs.systems]
+    gaps = _gaps(list(map(fmean, own)))
+    return Table(
+        "label-accuracy-common",
+        "Labels on the boundaries that all systems have right",
+        (
+            *columns("system", "common boundaries"),
+            Column("accuracy %", best=True),
+            *_spread_column(inputs),
+            *_gap_column(inputs),
+        ),
+        tuple(
+            (system.name, len(found), fmean(part), *(_spread(part) if _has_runs(inputs) else ()), *gap)
+            for system, part, gap in zip(inputs.systems, own, gaps, strict=True)
+        ),
+    )
+
+
+def _has_runs(inputs: Inputs) -> bool:
+    return any(system.others for system in inputs.systems)
+
+
+def _spread_column(inputs: Inputs) -> tuple[Column, ...]:
+    return columns("± sd") if _has_runs(inputs) else ()
+
+
+def _spread(values: Sequence[float]) -> tuple[Cell, ...]:
+    return (stdev(values) if len(values) > 1 else None,)
 
 
 def _by_label(inputs: Inputs) -> Table:
@@ -82,13 +158,14 @@ def _by_label(inputs: Inputs) -> Table:
             percent(p.get((label, label), 0), t.get(label, 0)) for p, t in zip(pairs, totals, strict=True)
         ]
         rows.append((label, totals[0][label], *values, *differences(values)))
-    names = columns(*(system.name for system in inputs.systems))
+    names = columns(*(system.name for system in inputs.systems), best=True)
     return Table(
         "label-accuracy-by-label",
         "Accuracy by gold label",
         (*columns("label", f"found by {inputs.systems[0].name}"), *names, *difference_columns(inputs)),
         tuple(rows),
         note=f"Labels with {inputs.settings.min_count} or more right boundaries.",
+        systems=True,
     )
 
 

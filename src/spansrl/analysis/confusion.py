@@ -1,7 +1,7 @@
 """Section 4: which labels are taken for which (the paper's Figure 2).
 
 As in He+ 2017, only arguments with right boundaries count, and of these only the wrong labels: a row says how
-the labelling errors of a gold label are spread, in percent.
+the labeling errors of a gold label are spread, in percent.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from spansrl.analysis.boundaries import right_boundaries
-from spansrl.analysis.drawing import Heat, heat_map
+from spansrl.analysis.charts import HeatMap
 from spansrl.analysis.inputs import Inputs, System
 from spansrl.analysis.tables import Picture, Section, Table, columns
 from spansrl.evaluation.counts import percent
@@ -35,10 +35,10 @@ def confusion(inputs: Inputs) -> Section:
 
 def tag_of(system: str, gold: str, predicted: str) -> str:
     """The name by which the examples of a cell are found."""
-    return f"{system}: {gold} labelled {predicted}"
+    return f"{system}: {gold} labeled {predicted}"
 
 
-def labelling_errors(system: System) -> Mapping[tuple[str, str], int]:
+def labeling_errors(system: System) -> Mapping[tuple[str, str], int]:
     """How often an argument with right boundaries has each wrong label."""
     return {(gold, found): n for (gold, found), n in right_boundaries(system.score).items() if gold != found}
 
@@ -49,7 +49,7 @@ def short_name(role: str) -> str:
 
 
 def _matrix(system: System, number: int) -> Picture:
-    errors = labelling_errors(system)
+    errors = labeling_errors(system)
     chosen = _listed(errors)
     folded: Counter[tuple[str, str]] = Counter()
     for (gold, found), n in errors.items():
@@ -57,12 +57,12 @@ def _matrix(system: System, number: int) -> Picture:
     seen = {role for pair in folded for role in pair}
     names = [role for role in [*chosen, OTHER] if role in seen]
     rows = [role for role in names if any(gold == role for gold, _ in folded)]
-    cells = [[_cell(system.name, folded, gold, found) for found in names] for gold in rows]
+    cells = tuple(tuple(_share(folded, gold, found) for found in names) for gold in rows)
     totals = [sum(n for (gold, _), n in folded.items() if gold == role) for role in rows]
-    title = f"Labelling errors of {system.name}, in percent of the errors of each gold label"
-    heads = [f"{short_name(role)} ({total})" for role, total in zip(rows, totals, strict=True)]
-    note = "In brackets: how many labelling errors the gold label has. A click on a cell finds its examples."
-    return Picture(f"confusion-{number}", title, heat_map(heads, [short_name(n) for n in names], cells), note)
+    title = f"Labeling errors of {system.name}, in percent of the errors of each gold label"
+    heads = tuple(f"{short_name(role)} ({total})" for role, total in zip(rows, totals, strict=True))
+    chart = HeatMap(heads, tuple(map(short_name, names)), cells)
+    return Picture(f"confusion-{number}", title, chart, "In brackets: labeling errors of the gold label.")
 
 
 def _listed(errors: Mapping[tuple[str, str], int]) -> list[str]:
@@ -75,18 +75,15 @@ def _listed(errors: Mapping[tuple[str, str], int]) -> list[str]:
     return sorted(most, key=lambda role: (not is_core(role), short_name(role)))
 
 
-def _cell(system: str, counts: Mapping[tuple[str, str], int], gold: str, found: str) -> Heat | None:
+def _share(counts: Mapping[tuple[str, str], int], gold: str, found: str) -> float | None:
     if gold == found != OTHER:
         return None
-    n = counts.get((gold, found), 0)
     total = sum(count for (role, _), count in counts.items() if role == gold)
-    share = percent(n, total)
-    find = tag_of(system, gold, found) if n and OTHER not in (gold, found) else ""
-    return Heat(share / 100, f"{share:.0f}" if n else "", f"{gold} → {found}: {n} of {total}", find)
+    return percent(counts.get((gold, found), 0), total)
 
 
 def _cells(system: System, number: int) -> Table:
-    errors = labelling_errors(system)
+    errors = labeling_errors(system)
     right = right_boundaries(system.score)
     totals: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
@@ -96,7 +93,7 @@ def _cells(system: System, number: int) -> Table:
     ordered = sorted(errors, key=lambda pair: (-errors[pair], pair))
     return Table(
         f"confusion-{number}",
-        f"Most frequent labelling errors of {system.name}",
+        f"Most frequent labeling errors of {system.name}",
         columns("gold", "predicted", "times", "% of the label's errors", "% of the label's right boundaries"),
         tuple(
             (g, f, errors[g, f], percent(errors[g, f], wrong[g]), percent(errors[g, f], totals[g]))
@@ -120,14 +117,14 @@ def _pairs(inputs: Inputs) -> Table:
         "Labels that are taken for each other, either way",
         columns("labels", *heads),
         tuple((" – ".join(pair), *_times(pair, found, totals)) for pair in pairs),
-        note="In percent of all labelling errors of the system.",
+        note="In percent of all labeling errors of the system.",
         shown=15,
     )
 
 
 def _undirected(system: System) -> Counter[tuple[str, str]]:
     counts: Counter[tuple[str, str]] = Counter()
-    for (gold, found), n in labelling_errors(system).items():
+    for (gold, found), n in labeling_errors(system).items():
         first, second = sorted((gold, found))
         counts[first, second] += n
     return counts

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spansrl.analysis.charts import Points
 from spansrl.analysis.confusion import short_name
-from spansrl.analysis.drawing import Point, named_points
 from spansrl.analysis.inputs import Inputs, Vectors
 from spansrl.analysis.tables import Cell, Picture, Section, Table, columns
 from spansrl.tags import is_core
@@ -30,9 +30,9 @@ def embeddings(inputs: Inputs) -> Section:
     ]
     if len(frequent) < 2:
         reason = (
-            f"gold has fewer than two labels with {inputs.settings.min_count} arguments; lower --min-count."
+            f"gold has fewer than two labels with {inputs.settings.min_count} arguments; lower --min-count"
         )
-        return Section(NAME, TITLE, left_out=f"Left out: {reason}")
+        return Section(NAME, TITLE, skipped=reason)
     roles = [inputs.model.model.roles[k] for k in frequent]
     intro = (
         f"The rows of W (Eq. 8) of labels with {inputs.settings.min_count} or more gold arguments. What lies "
@@ -73,15 +73,15 @@ def cosines(vectors: Vectors) -> NDArray[np.float64]:
 
 def _picture(roles: list[str], rows: Vectors) -> Picture:
     places, share = project(rows)
-    points = [
-        Point(x, y, short_name(role), kind_of(role), f"{role} ({KINDS[kind_of(role)]})")
-        for role, (x, y) in zip(roles, places.tolist(), strict=True)
-    ]
+    points = Points(
+        names=tuple(map(short_name, roles)),
+        places=tuple((x, y) for x, y in places.tolist()),
+        kinds=tuple(map(kind_of, roles)),
+        legend=KINDS,
+    )
     held = " and ".join(f"{100 * part:.0f}" for part in share)
     note = f"The two principal components; they hold {held} % of the variance."
-    return Picture(
-        "label-embeddings", "Label embeddings in two dimensions", named_points(points, KINDS), note
-    )
+    return Picture("label-embeddings", "Label embeddings in two dimensions", points, note)
 
 
 def _tables(roles: list[str], rows: Vectors) -> tuple[Table, Table]:

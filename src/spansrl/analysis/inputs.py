@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -40,11 +40,19 @@ class SpanModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A system's answers to the gold sentences, with their official score."""
+    """A system's predictions for the gold sentences, with their official score.
+
+    `others` are further runs of the same system, with other seeds.
+    """
 
     name: str
     sentences: Sequence[Sentence]
     score: Score
+    others: tuple[System, ...] = ()
+
+    @property
+    def runs(self) -> tuple[System, ...]:
+        return (self, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +81,15 @@ class Inputs:
     progress: Progress = no_progress
 
 
-def make_system(name: str, gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> System:
-    """A system from its answers, which must be to the gold sentences in their order."""
+def make_system(name: str, gold: Sequence[Sentence], *runs: Sequence[Sentence]) -> System:
+    """A system from the predictions of one or more runs for the gold sentences, in their order."""
     if not any(sent.props for sent in gold):
-        raise DataError("gold has no propositions, so there is nothing to analyse; give a labelled file")
+        raise DataError("gold has no propositions, so there is nothing to analyze; give a labeled file")
     try:
-        return System(name, predicted, score(gold, predicted))
+        first, *others = (System(name, predicted, score(gold, predicted)) for predicted in runs)
     except DataError as error:
         raise DataError(f"{name}: {error}") from error
+    return replace(first, others=tuple(others))
 
 
 def predicate_name(sent: Sentence, prop: Proposition) -> str:

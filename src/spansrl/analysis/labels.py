@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from spansrl.analysis.boundaries import difference_columns, differences
-from spansrl.analysis.drawing import grouped_bars
+from spansrl.analysis.charts import Bars
 from spansrl.analysis.inputs import Inputs, predicate_name
 from spansrl.analysis.tables import Picture, Section, Table, columns
 from spansrl.evaluation import Counts, breakdown, score
@@ -133,14 +133,19 @@ def _drawn(
     table = Table(
         name,
         title,
-        (*columns(name.replace("-", " "), "gold"), *columns(*systems), *difference_columns(inputs)),
+        (
+            *columns(name.replace("-", " "), "gold"),
+            *columns(*systems, best=True),
+            *difference_columns(inputs),
+        ),
         tuple(
             (part, _gold(counts), *(c.f1 for c in counts), *differences([c.f1 for c in counts]))
             for part, counts in rows.items()
         ),
+        systems=True,
     )
-    series = [(system, [counts[k].f1 for counts in bins.values()]) for k, system in enumerate(systems)]
-    return [table, Picture(name, title, grouped_bars(list(bins), series, unit="F1"))] if bins else [table]
+    series = tuple((system, tuple(own[k].f1 for own in bins.values())) for k, system in enumerate(systems))
+    return [table, Picture(name, title, Bars(tuple(bins), series, "F1"))] if bins else [table]
 
 
 def _gold(counts: Sequence[Counts]) -> int:

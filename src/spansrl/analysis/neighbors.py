@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spansrl.analysis.drawing import grouped_bars
+from spansrl.analysis.charts import Bars
 from spansrl.analysis.inputs import Inputs, predicate_name, span_text
 from spansrl.analysis.search import Nearest, nearest
 from spansrl.analysis.tables import Cell, Column, Picture, Section, Table, columns
@@ -54,7 +54,7 @@ def neighbors(inputs: Inputs) -> Section:
     queries = predicted_arguments(inputs.gold, system.sentences)
     keys = [(sent, prop, arg) for sent in inputs.train for prop in sent.props for arg in prop.args]
     if lack := _lack(inputs, len(queries), len(keys)):
-        return Section(NAME, TITLE, left_out=f"Left out: {lack}.")
+        return Section(NAME, TITLE, skipped=lack)
     vectors = np.concatenate(list(inputs.model.argument_vectors(system.sentences, inputs.progress)))
     found = nearest(
         vectors[[place for place, _ in queries]],
@@ -135,14 +135,14 @@ def _consistency(
                 percent(right, len(own)) if own else None,
             )
         )
-    title = "Neighbours with the predicted label, and how often the prediction is right"
+    title = "Neighbors with the predicted label, and how often the prediction is right"
     heads = (f"of {k} neighbors agree", "right boundaries", "label right %", "all predicted", "right %")
-    series = [
-        ("label right, of right boundaries", [_number(row[2]) for row in rows]),
-        ("right, of all predicted", [_number(row[4]) for row in rows]),
-    ]
-    picture = grouped_bars([str(row[0]) for row in rows], series, unit="%")
-    return Table("consistency", title, columns(*heads), tuple(rows)), Picture("consistency", title, picture)
+    series = (
+        ("label right, of right boundaries", tuple(_number(row[2]) for row in rows)),
+        ("right, of all predicted", tuple(_number(row[4]) for row in rows)),
+    )
+    chart = Bars(tuple(str(row[0]) for row in rows), series, "%")
+    return Table("consistency", title, columns(*heads), tuple(rows)), Picture("consistency", title, chart)
 
 
 def _number(cell: Cell) -> float | None:

@@ -1,75 +1,140 @@
-"""Section 1: the official score of every system, its interval, and whether systems differ."""
+"""Section 1: the official score of every system, its interval, and whether systems differ.
+
+A system may have several runs with different seeds. Its figures are then means over the runs, and tests
+resample the runs as well as the sentences.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
+from statistics import fmean, stdev
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spansrl.analysis.inputs import Inputs
-from spansrl.analysis.tables import Column, Section, Table, columns
+from spansrl.analysis.tables import Cell, Column, Section, Table, columns
 from spansrl.errors import counted
 from spansrl.evaluation import compare_counts, sentence_counts
 
 NAME, TITLE = "overall", "Overall"
+_BLOCK = 250  # samples drawn at once
+
+Counts = NDArray[np.int64]
 
 
 def overall(inputs: Inputs) -> Section:
     """Scores with intervals, and every pair of systems compared."""
-    settings = inputs.settings
-    counts = sentence_counts(inputs.gold, *(system.sentences for system in inputs.systems))  # (S, N, 3)
-    total = len(inputs.systems)
-    rows = []
-    for done, (system, own) in enumerate(zip(inputs.systems, counts, strict=True)):
-        inputs.progress("Confidence intervals", done, total)
-        # Against a system that finds nothing, whose F1 is 0, the difference is the F1 itself.
-        found = compare_counts(own, np.zeros_like(own), samples=settings.samples, seed=settings.seed)
-        result = system.score.overall
-        rows.append(
-            (
-                system.name,
-                result.precision,
-                result.recall,
-                result.f1,
-                found.low,
-                found.high,
-                system.score.perfect_percent,
-                result.correct + result.excess,
-            )
-        )
-    inputs.progress("Confidence intervals", total, total)
-    score = inputs.systems[0].score
-    arguments = score.overall.correct + score.overall.missed
-    scores = Table(
-        "overall",
-        "Official score",
-        (
-            *columns("system", "precision", "recall", "F1", "95 % low", "95 % high", "perfect props %"),
-            Column("arguments"),
-        ),
-        tuple(rows),
-        note=f"The interval of F1 is of {settings.samples} bootstrap samples of the sentences, "
-        f"seed {settings.seed}. Gold has {counted(arguments, 'argument')} of "
-        f"{counted(score.propositions, 'predicate')} in {counted(score.sentences, 'sentence')}.",
-    )
-    intro = "Precision, recall and F1 as the official CoNLL-2005 scorer counts them."
-    parts = (scores, _comparisons(inputs, counts)) if total > 1 else (scores,)
+    sentences = [run.sentences for system in inputs.systems for run in system.runs]
+    counts = iter(sentence_counts(inputs.gold, *sentences))  # of each run: (N, 3)
+    runs = [np.stack([next(counts) for _ in system.runs]) for system in inputs.systems]  # (R, N, 3)
+    intro = "Precision, recall and F1 of the official CoNLL-2005 scorer."
+    parts = (_scores(inputs, runs), *([_comparisons(inputs, runs)] if len(runs) > 1 else []))
     return Section(NAME, TITLE, intro, parts)
 
 
-def _comparisons(inputs: Inputs, counts: np.typing.NDArray[np.int64]) -> Table:
-    rows = []
-    pairs = list(combinations(range(len(inputs.systems)), 2))
+def compare_runs(a: Counts, b: Counts, *, samples: int, seed: int) -> tuple[float, float, float, float]:
+    """The difference in mean F1 of two systems, its 95 % interval and two-sided p by bootstrap.
+
+    `a` and `b` are (runs, sentences, 3); every sample draws sentences, the same for both, and runs of each.
+    """
+    draw = np.random.default_rng(seed)
+    n = a.shape[1]
+    both = np.concatenate([a, b]).astype(np.float64)  # (R, N, 3)
+    flat = both.transpose(1, 0, 2).reshape(n, -1)  # (N, R × 3)
+    found: list[NDArray[np.float64]] = []
+    for begin in range(0, samples, _BLOCK):
+        size = min(_BLOCK, samples - begin)
+        weights = draw.multinomial(n, np.full(n, 1 / n), size=size).astype(np.float64)
+        f1 = _f1((weights @ flat).reshape(size, len(both), 3))  # (size, R)
+        picked = [
+            np.take_along_axis(own, draw.integers(own.shape[1], size=own.shape), axis=1).mean(axis=1)
+            for own in (f1[:, : len(a)], f1[:, len(a) :])
+        ]
+        found.append(picked[0] - picked[1])
+    differences = np.concatenate(found)
+    low, high = np.percentile(differences, [2.5, 97.5])
+    tail = min((differences <= 0).mean(), (differences >= 0).mean())
+    means = [float(_f1(own.sum(axis=1).astype(np.float64)).mean()) for own in (a, b)]
+    return means[0] - means[1], float(low), float(high), float(min(1.0, 2 * tail))
+
+
+def _f1(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Counts (..., 3) of correct, excess, missed -> F1 in percent (...)"""
+    correct, wrong = counts[..., 0], counts[..., 1] + counts[..., 2]
+    return 200 * correct / np.maximum(2 * correct + wrong, 1)
+
+
+def _scores(inputs: Inputs, runs: Sequence[Counts]) -> Table:
+    settings = inputs.settings
+    several = any(len(own) > 1 for own in runs)
+    rows: list[tuple[Cell, ...]] = []
+    for done, (system, own) in enumerate(zip(inputs.systems, runs, strict=True)):
+        inputs.progress("Confidence intervals", done, len(runs))
+        # Against a system that finds nothing, whose F1 is 0, the difference is the F1 itself.
+        if len(own) > 1:
+            options = {"samples": settings.samples, "seed": settings.seed}
+            _, low, high, _ = compare_runs(own, np.zeros_like(own), **options)
+        else:
+            found = compare_counts(
+                own[0], np.zeros_like(own[0]), samples=settings.samples, seed=settings.seed
+            )
+            low, high = found.low, found.high
+        results = [run.score.overall for run in system.runs]
+        f1 = [result.f1 for result in results]
+        spread: tuple[Cell, ...] = (len(f1), stdev(f1) if len(f1) > 1 else None) if several else ()
+        rows.append(
+            (
+                system.name,
+                fmean(result.precision for result in results),
+                fmean(result.recall for result in results),
+                fmean(f1),
+                *spread,
+                low,
+                high,
+                fmean(run.score.perfect_percent for run in system.runs),
+                round(fmean(result.correct + result.excess for result in results)),
+            )
+        )
+    inputs.progress("Confidence intervals", len(runs), len(runs))
+    score = inputs.systems[0].score
+    arguments = score.overall.correct + score.overall.missed
+    resampled = "sentences and runs" if several else "sentences"
+    return Table(
+        "overall",
+        "Official score",
+        (
+            Column("system"),
+            *columns("precision", "recall", "F1", best=True),
+            *(columns("runs", "± sd") if several else ()),
+            *columns("95 % low", "95 % high"),
+            *columns("perfect props %", best=True),
+            Column("arguments"),
+        ),
+        tuple(rows),
+        note=("Means over runs with different seeds. " if several else "")
+        + f"The interval of F1 is from {settings.samples} bootstrap samples of the {resampled}, "
+        f"seed {settings.seed}. Gold has {counted(arguments, 'argument')} of "
+        f"{counted(score.propositions, 'predicate')} in {counted(score.sentences, 'sentence')}.",
+    )
+
+
+def _comparisons(inputs: Inputs, runs: Sequence[Counts]) -> Table:
+    samples, seed = inputs.settings.samples, inputs.settings.seed
+    rows: list[tuple[Cell, ...]] = []
+    pairs = list(combinations(range(len(runs)), 2))
     for done, (a, b) in enumerate(pairs):
         inputs.progress("Significance", done, len(pairs))
-        found = compare_counts(
-            counts[a], counts[b], samples=inputs.settings.samples, seed=inputs.settings.seed
-        )
         names = inputs.systems[a].name, inputs.systems[b].name
-        rows.append(
-            (*names, found.difference, found.low, found.high, found.bootstrap_p, found.randomization_p)
-        )
+        if len(runs[a]) == len(runs[b]) == 1:
+            found = compare_counts(runs[a][0], runs[b][0], samples=samples, seed=seed)
+            figures = (found.difference, found.low, found.high, found.bootstrap_p, found.randomization_p)
+            rows.append((*names, *figures))
+        else:
+            rows.append((*names, *compare_runs(runs[a], runs[b], samples=samples, seed=seed), None))
     inputs.progress("Significance", len(pairs), len(pairs))
+    several = any(len(own) > 1 for own in runs)
     return Table(
         "significance",
         "Differences in F1",
@@ -79,5 +144,6 @@ def _comparisons(inputs: Inputs, counts: np.typing.NDArray[np.int64]) -> Table:
             *columns("p (bootstrap)", "p (randomization)", fractions=".4f"),
         ),
         tuple(rows),
-        note="Paired tests over sentences, two-sided.",
+        note="Paired tests over sentences, two-sided."
+        + (" With several runs, the bootstrap draws runs as well as sentences." if several else ""),
     )

@@ -1,16 +1,17 @@
-"""The report as one HTML page that needs nothing but itself: style, script and pictures stand in it.
+"""The report as one HTML page that contains its style, script and figures.
 
-Everything that came with the data is escaped; the page asks no host for anything.
+Everything that comes with the data is escaped; the page makes no requests.
 """
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 
 from spansrl import __version__
-from spansrl.analysis.drawing import CHART_STYLE
+from spansrl.analysis.charts import can_draw, render
 from spansrl.analysis.tables import NOTHING, Example, Examples, Part, Picture, Section, Table, hidden_rows
 from spansrl.visualize import STYLE, sentence_html
 from spansrl.visualize.characters import visible
@@ -19,9 +20,9 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inl
 
 
 def report_page(title: str, facts: Mapping[str, str], sections: Sequence[Section]) -> str:
-    """The whole page; `facts` says what was analysed."""
+    """The whole page; `facts` lists what was analyzed."""
     own = files("spansrl.analysis")
-    style = own.joinpath("page.css").read_text("utf-8") + CHART_STYLE + STYLE
+    style = own.joinpath("page.css").read_text("utf-8") + STYLE
     links = "".join(f'<li><a href="#{section.name}">{escape(section.title)}</a></li>' for section in sections)
     told = "".join(f"<dt>{_shown(key)}</dt><dd>{_shown(value)}</dd>" for key, value in facts.items())
     return (
@@ -39,8 +40,6 @@ def report_page(title: str, facts: Mapping[str, str], sections: Sequence[Section
 
 def _section(section: Section) -> str:
     intro = f"<p>{_shown(section.intro)}</p>" if section.intro else ""
-    if section.left_out:
-        intro = f'<p class="left-out">{_shown(section.left_out)}</p>'
     parts = "\n".join(map(_part, section.parts, (None, *section.parts)))
     return f'<section id="{section.name}">\n<h2>{_shown(section.title)}</h2>\n{intro}\n{parts}\n</section>'
 
@@ -81,11 +80,15 @@ def _table(table: Table) -> str:
 
 
 def _picture(picture: Picture, *, captioned: bool) -> str:
-    """The drawing; one that shows the table before it needs no caption of its own."""
+    """The figure; one that shows the table before it needs no caption of its own."""
+    if not can_draw():
+        return ""
+    image = b64encode(render(picture.chart)["svg"]).decode()
     note = f'<p class="note">{_shown(picture.note)}</p>' if picture.note else ""
     caption = f"<figcaption>{_shown(picture.title)}</figcaption>" if captioned else ""
     named = f'id="picture-{picture.name}" aria-label="{_shown(picture.title)}"'
-    return f"<figure {named}>{caption}{picture.svg}</figure>{note}"
+    shown = f'<img src="data:image/svg+xml;base64,{image}" alt="{_shown(picture.title)}">'
+    return f"<figure {named}>{caption}{shown}</figure>{note}"
 
 
 def _examples(part: Examples) -> str:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import permutations
 
-from spansrl.analysis.drawing import grouped_bars
+from spansrl.analysis.charts import Bars
 from spansrl.analysis.inputs import Inputs
 from spansrl.analysis.tables import Cell, Column, Picture, Section, Table, columns
 from spansrl.evaluation import score
@@ -45,11 +45,11 @@ def errors(inputs: Inputs) -> Section:
         "the rows, each kind upon those before it; a repair alone is made upon the system's own answers."
     )
     names = [name for name, _ in REPAIRS]
-    curves = [(result.system.name, result.f1) for result in found]
+    curves = tuple((result.system.name, tuple(result.f1)) for result in found)
     picture = Picture(
         "repairs",
         "F1 after each kind of repair, one upon the other",
-        grouped_bars(["as predicted", *names], curves, unit="F1"),
+        Bars(("as predicted", *names), curves, "F1"),
     )
     return Section(NAME, TITLE, intro, (*(result.table(k) for k, result in enumerate(found, 1)), picture))
 

@@ -45,23 +45,23 @@ SECTIONS = tuple(plan.name for plan in PLANS)
 
 
 def build_sections(inputs: Inputs, only: Sequence[str] = ()) -> list[Section]:
-    """The sections asked for, all without `only`; what cannot be built says what to pass."""
+    """Build the requested sections, by default all; those that lack something say so in `skipped`."""
     plans = [plan for plan in PLANS if not only or plan.name in only]
     return [_build(plan, inputs) for plan in plans]
 
 
 def _build(plan: Plan, inputs: Inputs) -> Section:
     lacking = _lacking(plan, inputs)
-    return Section(plan.name, plan.title, left_out=lacking) if lacking else plan.build(inputs)
+    return Section(plan.name, plan.title, skipped=lacking) if lacking else plan.build(inputs)
 
 
 def _lacking(plan: Plan, inputs: Inputs) -> str:
     """What keeps a section from being built, in one line; nothing if nothing does."""
     if plan.needs_model and inputs.model_lack:
-        return f"Left out: {inputs.model_lack}"
+        return inputs.model_lack
     options = []
     if plan.needs_model and inputs.model is None:
         options.append("--model DIR (a span model)")
     if plan.needs_train and inputs.train is None:
         options.append("--train FILE (the model's training data)")
-    return f"Left out: pass {' and '.join(options)}." if options else ""
+    return f"needs {' and '.join(options)}" if options else ""

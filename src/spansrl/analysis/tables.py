@@ -1,12 +1,13 @@
-"""What a section of the analysis is made of: tables, pictures and examples; tables as CSV and Markdown."""
+"""The parts of a section: tables, figures and examples; tables as CSV, Markdown and LaTeX."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from spansrl.analysis.charts import Chart
 from spansrl.structures import Sentence
 from spansrl.visualize.characters import visible
 
@@ -16,10 +17,15 @@ NOTHING = "–"  # how a page shows a cell that has no value
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's head, and how its fractions are written; whole numbers and texts are written as they are."""
+    """A column's head and the format of its fractions; whole numbers and texts are written as they are.
+
+    `best` marks a figure of which more is better, so that LaTeX prints the best one in bold: the best row of
+    the column or, if several columns of the table are marked by `systems`, the best of these in each row.
+    """
 
     name: str
     fractions: str = ".2f"
+    best: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,7 @@ class Table:
     shown: int | None = None
     grouped: int = 0
     finds: tuple[str, ...] = ()
+    systems: bool = False  # the columns marked as `best` are systems
 
     def texts(self) -> list[list[str]]:
         """Every cell as it is written, control characters by their pictures; '' where there is no value."""
@@ -48,11 +55,11 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A drawing as SVG; `name` is its file's."""
+    """A figure; `name` is that of its files."""
 
     name: str
     title: str
-    svg: str
+    chart: Chart
     note: str = ""
 
 
@@ -78,13 +85,13 @@ Part = Table | Picture | Examples
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One question of the analysis with its answers, or, in `left_out`, what would be needed for them."""
+    """One question of the analysis with its answers; `skipped` is the reason if there are none."""
 
     name: str
     title: str
     intro: str = ""
     parts: tuple[Part, ...] = ()
-    left_out: str = ""
+    skipped: str = ""
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -97,9 +104,9 @@ class Section:
         return tuple(part for part in self.parts if isinstance(part, Picture))
 
 
-def columns(*names: str, fractions: str = ".2f") -> tuple[Column, ...]:
+def columns(*names: str, fractions: str = ".2f", best: bool = False) -> tuple[Column, ...]:
     """Columns that write their fractions alike."""
-    return tuple(Column(name, fractions) for name in names)
+    return tuple(Column(name, fractions, best) for name in names)
 
 
 def table_csv(table: Table) -> str:
@@ -119,12 +126,65 @@ def table_markdown(table: Table) -> str:
     return "".join(_markdown_row(line) for line in lines)
 
 
+def table_latex(table: Table) -> str:
+    """The rows that a page shows, for a paper; needs the package booktabs."""
+    rows = table.rows[: table.shown or None]
+    bold = _best_cells(table, rows)
+    numeric = [all(not isinstance(row[k], str) for row in rows) for k in range(len(table.columns))]
+    lines = [
+        "% \\usepackage{booktabs}",
+        f"\\begin{{tabular}}{{{''.join('r' if number else 'l' for number in numeric)}}}",
+        "\\toprule",
+        " & ".join(_latex(column.name) for column in table.columns) + " \\\\",
+        "\\midrule",
+    ]
+    for y, row in enumerate(table.texts()[: len(rows)]):
+        cells = [
+            f"\\textbf{{{_latex(text)}}}" if (y, x) in bold else _latex(text) for x, text in enumerate(row)
+        ]
+        lines.append(" & ".join(cells) + " \\\\")
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
+
+
+def _best_cells(table: Table, rows: Sequence[tuple[Cell, ...]]) -> set[tuple[int, int]]:
+    """The best of each column, or of each row if the columns are systems."""
+    marked = [x for x, column in enumerate(table.columns) if column.best]
+    if table.systems:
+        groups = [[(y, x) for x in marked] for y in range(len(rows))]
+    else:
+        groups = [[(y, x) for y in range(len(rows))] for x in marked]
+    best = set()
+    for group in groups:
+        values = {(y, x): value for y, x in group if isinstance(value := rows[y][x], (int, float))}
+        if len(values) > 1:
+            best |= {cell for cell, value in values.items() if value == max(values.values())}
+    return best
+
+
+_LATEX = {
+    **{char: f"\\{char}" for char in "&%$#_{}"},
+    "~": "\\textasciitilde{}",
+    "^": "\\textasciicircum{}",
+    "\\": "\\textbackslash{}",
+    "−": "$-$",
+    "–": "--",
+    "±": "$\\pm$",
+    "…": "\\ldots{}",
+    "<": "\\textless{}",
+    ">": "\\textgreater{}",
+}
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(char, char) for char in text)
+
+
 def hidden_rows(table: Table) -> str:
-    """A line that says how many rows stand only in the file, or nothing."""
+    """A line about rows that are only in the file, if there are any."""
     if table.shown is None or len(table.rows) <= table.shown:
         return ""
     shown = f"The first {table.shown} of {len(table.rows)} rows" if table.shown else f"{len(table.rows)} rows"
-    return f"{shown}; tables/{table.name}.csv has them all."
+    return f"{shown}; tables/{table.name}.csv has all."
 
 
 def _markdown_row(cells: Iterable[str]) -> str:

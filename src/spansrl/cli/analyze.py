@@ -25,82 +25,96 @@ SECTIONS = (
     "labels",
     "confusion",
     "errors",
-    "neighbours",
+    "neighbors",
     "embeddings",
     "decoders",
     "examples",
 )
-MODEL_SECTIONS = ("neighbours", "embeddings", "decoders")
+MODEL_SECTIONS = ("neighbors", "embeddings", "decoders")
 
 EXAMPLES = """
 \b
 Examples:
   spansrl analyze --gold dev.jsonl --pred span=span.dev.jsonl --pred crf=crf.dev.jsonl --out report
   spansrl analyze --gold dev.jsonl --pred dev.span.jsonl --model runs/span-1 --train train.jsonl --out report
-  spansrl analyze --gold dev.props --pred predicted.props --only confusion --out confusion
+  spansrl analyze --gold dev.jsonl --pred span=seed1.jsonl --pred span=seed2.jsonl --out report
+  spansrl analyze --run runs/span-1 --run runs/crf-1 --out curves
 """
 
 
 @click.command(epilog=EXAMPLES)
-@click.option("--gold", required=True, metavar="FILE", help="Sentences with the right arguments.")
+@click.option("--gold", metavar="FILE", help="Sentences with gold arguments.")
 @click.option(
     "--pred",
     "predictions",
-    required=True,
     multiple=True,
     metavar="[NAME=]FILE",
-    help="A system's answers to them; repeat to compare systems.",
+    help="A system's predictions. Repeat it to compare systems; the same NAME adds a run with another seed.",
 )
 @click.option(
-    "--model", type=click.Path(path_type=Path), help="Model directory behind the first --pred, to look into."
+    "--run",
+    "runs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Run directory whose training curves to draw; may be repeated.",
 )
-@click.option("--train", metavar="FILE", help="The training data, for neighbours and unseen predicates.")
+@click.option(
+    "--model",
+    type=click.Path(path_type=Path),
+    help="Model directory of the first --pred, for the sections about models.",
+)
+@click.option("--train", metavar="FILE", help="Training data, for neighbors and unseen predicates.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Directory for the report.")
 @click.option(
     "--only", multiple=True, type=click.Choice(SECTIONS), help="Write this section only; may be repeated."
 )
 @click.option(
-    "--samples", default=10_000, show_default=True, type=click.IntRange(min=1), help="Of significance tests."
+    "--samples",
+    default=10_000,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Number of bootstrap samples.",
 )
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Of the same.")
+@click.option(
+    "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Random seed of the samples."
+)
 @click.option(
     "--min-count",
     default=20,
     show_default=True,
     type=click.IntRange(min=1),
-    help="Gold arguments that make a label frequent.",
+    help="Minimum number of gold arguments of a label.",
 )
 @click.option(
     "--examples",
     default=3,
     show_default=True,
     type=click.IntRange(min=0),
-    help="Sentences drawn for each kind of error.",
+    help="Number of example sentences per kind of error.",
 )
 @click.option(
     "--distance",
     type=click.Choice(["cosine", "euclidean"]),
     default="cosine",
     show_default=True,
-    help="What neighbours are near by.",
+    help="Distance between spans.",
 )
 @click.option(
     "--span",
     "spans",
     multiple=True,
     metavar="TEXT",
-    help="List the neighbours of this span too; may be repeated.",
+    help="Also list the neighbors of this span; may be repeated.",
 )
-@click.option(
-    "--format", type=click.Choice(READABLE), help="Format of all files; guessed for each if not given."
-)
+@click.option("--format", type=click.Choice(READABLE), help="Format of all files; detected by default.")
 @threads_option
 @click.option(
     "--cache", type=click.Path(path_type=Path), envvar="SPANSRL_CACHE", help="Directory for features."
 )
 def command(
-    gold: str,
+    gold: str | None,
     predictions: tuple[str, ...],
+    runs: tuple[Path, ...],
     model: Path | None,
     train: str | None,
     out: Path,
@@ -115,24 +129,35 @@ def command(
     threads: int | None,
     cache: Path | None,
 ) -> None:
-    """Analyse predictions as Section 5 of the paper does, and write a report.
+    """Analyze predictions as in Section 5 of the paper, and write a report.
 
     The directory --out gets report.html, one page that opens offline, report.md with the same tables, every
-    table as CSV in tables/ and every picture as SVG in pictures/. Sections that need --model or --train are
-    left out without them. Predicates match by their place in the sentence.
+    table as CSV and LaTeX in tables/, and every figure as SVG, PDF and PNG in figures/. Figures need the
+    extra "analysis"; some sections need --model or --train. Predicates match by their token index.
     """
     from spansrl.analysis import Inputs, Settings, build_sections, make_system, write_report
 
+    if model is not None and (model / "log.jsonl").exists() and model not in runs:
+        runs = (*runs, model)
+    curves = _curves(runs) if not only else []
+    if gold is None or not predictions:
+        if gold is not None or predictions or not curves:
+            raise click.UsageError("pass --gold and --pred, or --run, or all of them")
+        names = write_report(out, "Training curves", {"Runs": ", ".join(map(str, runs))}, curves)
+        _report(out, curves, len(names))
+        return
     systems = _named(predictions)
-    _check_streams([gold, *systems.values(), *([train] if train else [])])
+    _check_streams(
+        [gold, *(path for paths in systems.values() for path in paths), *([train] if train else [])]
+    )
     sentences = list(read_sentences(gold, format))
     loaded, lack = _look_into(model, only, threads, cache)
     with progress_bar() as progress:
         inputs = Inputs(
             gold=sentences,
             systems=[
-                make_system(name, sentences, list(read_sentences(path, format)))
-                for name, path in systems.items()
+                make_system(name, sentences, *(list(read_sentences(path, format)) for path in paths))
+                for name, paths in systems.items()
             ],
             train=list(read_sentences(train, format)) if train else None,
             model=loaded,
@@ -147,24 +172,34 @@ def command(
             ),
             progress=progress,
         )
-        sections = build_sections(inputs, only)
+        sections = [*build_sections(inputs, only), *curves]
     facts = _facts(gold, systems, model, train)
     names = write_report(out, f"Analysis: {', '.join(systems)}", facts, sections)
-    _tell(out, sections, len(names))
+    _report(out, sections, len(names))
 
 
-def _named(predictions: Sequence[str]) -> dict[str, str]:
-    """Files by the systems' names: as given, or else the file's own without its suffixes."""
-    systems: dict[str, str] = {}
+def _curves(runs: Sequence[Path]) -> list[Section]:
+    from spansrl.analysis.curves import curves, read_log
+
+    names = {run: run.name for run in runs}
+    if len(set(names.values())) < len(names):
+        names = {run: str(run) for run in runs}
+    return [curves({names[run]: read_log(run) for run in runs})] if runs else []
+
+
+def _named(predictions: Sequence[str]) -> dict[str, list[str]]:
+    """The files of each system, by its name or else by the file's; several files are runs of one system."""
+    systems: dict[str, list[str]] = {}
     for text in predictions:
         name, equals, path = text.partition("=")
-        if not equals or Path(text).exists():
+        named = bool(equals) and not Path(text).exists()
+        if not named:
             name, path = Path(plain_name(text)).stem or text, text
         if not name or not path:
             raise click.UsageError(f"--pred {text}: give a file, or a name and a file as NAME=FILE")
-        if name in systems:
+        if name in systems and not named:
             raise click.UsageError(f"two systems are called '{name}'; name them: --pred NAME={path}")
-        systems[name] = path
+        systems.setdefault(name, []).append(path)
     return systems
 
 
@@ -176,12 +211,12 @@ def _check_streams(paths: Sequence[str]) -> None:
 def _look_into(
     model: Path | None, only: Sequence[str], threads: int | None, cache: Path | None
 ) -> tuple[SpanModel | None, str]:
-    """The model if some section wants it, and why it cannot be looked into where it cannot."""
+    """The model if a section needs it, and the reason if it cannot be used."""
     if model is None or (only and not set(only) & set(MODEL_SECTIONS)):
         return None, ""
     from spansrl.cli.torch_extra import require_torch
 
-    require_torch("looking into a model")
+    require_torch("the analysis of a model")
     import torch
 
     from spansrl.analysis.representations import NoSpanModelError, load_model
@@ -195,8 +230,10 @@ def _look_into(
         return None, str(error)
 
 
-def _facts(gold: str, systems: Mapping[str, str], model: Path | None, train: str | None) -> dict[str, str]:
-    facts = {"Gold": gold} | {f"System {name}": path for name, path in systems.items()}
+def _facts(
+    gold: str, systems: Mapping[str, Sequence[str]], model: Path | None, train: str | None
+) -> dict[str, str]:
+    facts = {"Gold": gold} | {f"System {name}": ", ".join(paths) for name, paths in systems.items()}
     if model is not None:
         facts["Model of the first system"] = str(model)
     if train is not None:
@@ -204,10 +241,12 @@ def _facts(gold: str, systems: Mapping[str, str], model: Path | None, train: str
     return facts
 
 
-def _tell(out: Path, sections: Sequence[Section], n_files: int) -> None:
+def _report(out: Path, sections: Sequence[Section], n_files: int) -> None:
+    from spansrl.analysis.charts import NEEDS_MATPLOTLIB, can_draw
+
     for section in sections:
-        if section.left_out:
-            click.echo(f"{section.name}: {section.left_out}", err=True)
-    click.echo(
-        f"{out / 'report.html'}: written, with {counted(n_files - 1, 'more file')} beside it", err=True
-    )
+        if section.skipped:
+            click.echo(f"{section.name} skipped: {section.skipped}", err=True)
+    if not can_draw():
+        click.echo(f"no figures: {NEEDS_MATPLOTLIB}", err=True)
+    click.echo(f"{out / 'report.html'}: written, with {counted(n_files - 1, 'more file')}", err=True)
