@@ -1,10 +1,10 @@
-"""The server under full load on loopback, against labelling the same texts in the same way without it.
+"""Measure the server under full load on loopback, compared with labeling the same texts in-process.
 
-python benchmarks/serving.py [--model MODEL_DIRECTORY] [--seconds 60] [--clients 32] [--threads 1]
+    python benchmarks/serving.py [--model MODEL_DIRECTORY] [--seconds 60] [--clients 32] [--threads 1]
 
-`spansrl serve` runs in a process of its own; clients in this one send a text each, as fast as they get
-answers. Load and labelling in-process take turns, so that other work on the machine weighs on both. The exit
-code is 1 if any answer was no 200.
+`spansrl serve` runs in a process of its own; clients in this one send one text each, as fast as they get
+answers. Load and in-process labeling take turns, so that other work on the machine affects both. The exit
+code is 1 if any answer was not 200.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Load:
         return f"{1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))]:.0f}"
 
 
-def sample_texts(number: int = 500) -> list[tuple[str, int]]:
+def sample_texts(number: int = 100) -> list[tuple[str, int]]:
     """Texts of one to four sentences from the sample corpus, with the numbers of their sentences."""
     corpus = build_ewt(str(SAMPLE / "propbank-release"), str(SAMPLE / "UD_English-EWT"))
     sentences = [" ".join(sent.tokens) for _, sent in corpus.sentences]
@@ -60,7 +60,7 @@ def sample_texts(number: int = 500) -> list[tuple[str, int]]:
 
 
 def rate_in_process(pipeline: spansrl.Pipeline, texts: list[tuple[str, int]], seconds: float) -> float:
-    """Sentences a second through `Pipeline.pipe`."""
+    """Sentences per second through `Pipeline.pipe`."""
     began, done = time.perf_counter(), 0
     while time.perf_counter() - began < seconds:
         done += sum(len(document.sentences) for document in pipeline.pipe(text for text, _ in texts))
@@ -170,14 +170,14 @@ def main() -> None:
     alone, served = sum(rates) / len(rates), load.sentences / load.seconds
     print(f"{options.clients} clients, {options.threads} thread(s), {load.seconds:.0f} s at full load\n")
     rows = [
-        ["in-process, sentences a second", f"{alone:.0f} ({min(rates):.0f} to {max(rates):.0f})"],
-        ["served, sentences a second", f"{served:.0f}"],
+        ["in-process, sentences per second", f"{alone:.0f} ({min(rates):.0f} to {max(rates):.0f})"],
+        ["served, sentences per second", f"{served:.0f}"],
         ["served : in-process", f"{served / alone:.0%}"],
         [
-            "processor time a sentence (ms), served : in-process",
+            "processor time per sentence (ms), served : in-process",
             f"{1000 * load.cpu / load.sentences:.2f} : {1000 * cpu_alone:.2f}",
         ],
-        ["requests a second", f"{len(load.latencies) / load.seconds:.0f}"],
+        ["requests per second", f"{len(load.latencies) / load.seconds:.0f}"],
         ["p50, p99 (ms)", f"{load.percentile(0.5)}, {load.percentile(0.99)}"],
         ["answers", ", ".join(f"{count} × {status}" for status, count in load.statuses.items())],
     ]
