@@ -1,4 +1,4 @@
-"""MkDocs hooks: pages at the root of the repository become part of the site, and links to them work in both."""
+"""MkDocs hooks: pages at the root of the repository become part of the site."""
 
 from __future__ import annotations
 

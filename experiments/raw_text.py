@@ -1,9 +1,9 @@
 """Choose raw sentences to distill on: all genres mixed, tokenized by spansrl, unlike any test sentence.
 
-    python experiments/raw_text.py raw-english.jsonl.xz --out raw.jsonl --count 120000 --unlike ewt/dev.jsonl ewt/test.jsonl
+    python experiments/raw_text.py raw-english.jsonl.xz --out raw.jsonl --unlike ewt/dev.jsonl ewt/test.jsonl
 
-Small genres are taken whole, large ones in equal numbers until --count is reached. The order is random, so that the
-first N lines are a fair sample: the curve over the number of raw sentences takes prefixes of the file.
+Small genres are taken whole, large ones in equal numbers until --count is reached. The order is random, so
+that the first N lines are a fair sample: the curve over the number of raw sentences takes prefixes.
 """
 
 from __future__ import annotations
@@ -67,11 +67,12 @@ def take(items: list[dict[str, str]], count: int, runs: set[tuple[str, ...]]) ->
     for item in items:
         if len(found) == count:
             break
-        for sent in sentences_of(item["text"]):
-            if SHORTEST <= len(sent) <= LONGEST and not (
-                len(sent) >= SHARED_WORDS and runs & word_runs(sent.tokens)
-            ):
-                found.append(Sentence(sent.tokens, extra={"source": item["source"], "genre": item["genre"]}))
+        found += [
+            Sentence(sent.tokens, extra={"source": item["source"], "genre": item["genre"]})
+            for sent in sentences_of(item["text"])
+            if SHORTEST <= len(sent) <= LONGEST
+            and not (len(sent) >= SHARED_WORDS and runs & word_runs(sent.tokens))
+        ]
     return found[:count]
 
 

@@ -4,9 +4,10 @@
     python experiments/study.py WORK --status
     python experiments/study.py WORK --keep experiments/results/study
 
-Everything is made in WORK by `spansrl` commands, two at a time and one thread each. Stop it with Ctrl-C whenever you
-like and run the same command again: finished steps are skipped, and training resumes where it stopped. `--keep` copies
-what the report is made of: logs, records, predictions without words, and the tables and figures of `spansrl analyze`.
+Everything is made in WORK by `spansrl` commands, two at a time and one thread each. Stop it with Ctrl-C
+whenever you like and run the same command again: finished steps are skipped, and training resumes where it
+stopped. `--keep` copies what the report is made of: logs, records, predictions without words, and the tables
+and figures of `spansrl analyze`.
 """
 
 from __future__ import annotations

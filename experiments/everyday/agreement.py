@@ -24,14 +24,12 @@ def main() -> None:
     common = [(a[k], b[k]) for a, b in preds for k in a.keys() & b.keys()]
     same_sense = sum(a.sense == b.sense for a, b in common)
     print(f"sentences            {len(pairs)}")
-    print(
-        f"predicates           {f1(len(common), sum(len(a) for a, _ in preds), sum(len(b) for _, b in preds)):.2f} F1"
-    )
+    sizes = [sum(len(both[k]) for both in preds) for k in (0, 1)]
+    print(f"predicates           {f1(len(common), *sizes):.2f} F1")
     print(f"senses               {100 * same_sense / len(common):.2f} % of common predicates")
     shared = sum(len(a & b) for a, b in args)
-    print(
-        f"arguments            {f1(shared, sum(len(a) for a, _ in args), sum(len(b) for _, b in args)):.2f} F1"
-    )
+    sizes = [sum(len(both[k]) for both in args) for k in (0, 1)]
+    print(f"arguments            {f1(shared, *sizes):.2f} F1")
     senses = [{(k, p.sense) for k, p in a.items()} == {(k, p.sense) for k, p in b.items()} for a, b in preds]
     differ = [a.id for (a, _), (x, y), same in zip(pairs, args, senses, strict=True) if x != y or not same]
     print(f"identical sentences  {len(pairs) - len(differ)}")

@@ -61,8 +61,10 @@ def study(tmp_path):
 
 def make_corpus(work: Path) -> None:
     subprocess.run(
-        [sys.executable, "-m", "spansrl", "data", "ewt", "--out", str(work / "ewt")]
-        + ["--propbank", str(SAMPLE / "propbank-release"), "--ud", str(SAMPLE / "UD_English-EWT")],
+        [
+            *(sys.executable, "-m", "spansrl", "data", "ewt", "--out", str(work / "ewt")),
+            *("--propbank", str(SAMPLE / "propbank-release"), "--ud", str(SAMPLE / "UD_English-EWT")),
+        ],
         check=True,
         capture_output=True,
     )

@@ -1,10 +1,10 @@
-"""Training in several processes, started by torchrun: each has the whole model and takes its share of every batch.
+"""Training in several processes: each has the whole model and takes its share of every batch.
 
     torchrun --nproc-per-node 2 -m spansrl train configs/tiny.toml --data data/ewt --out runs/tiny
 
-A step adds up the gradients of all processes before the optimizer uses them, so the weights stay equal everywhere, and N
-processes compute what one process computes on the whole batch. The first process alone claims the run directory, evaluates,
-logs and saves.
+A step adds up the gradients of all processes before the optimizer uses them, so the weights stay equal
+everywhere, and N processes compute what one process computes on the whole batch. The first process alone
+claims the run directory, evaluates, logs and saves.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Workers:
 
     rank: int = 0
     size: int = 1
-    device: torch.device = torch.device("cpu")  # where tensors must be that are sent
+    device: str = "cpu"  # where tensors must be that are sent
 
     @property
     def is_first(self) -> bool:
@@ -115,6 +115,6 @@ def joined(device: str) -> Iterator[tuple[Workers, str]]:
         torch.cuda.set_device(device)  # random state and new tensors then belong to this device
     dist.init_process_group("nccl" if on_gpu else "gloo", timeout=TIMEOUT)
     try:
-        yield Workers(rank, size, torch.device(device)), device
+        yield Workers(rank, size, device), device
     finally:
         dist.destroy_process_group()

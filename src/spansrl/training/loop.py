@@ -131,7 +131,7 @@ def _update(
     clip: float,
     workers: Workers,
 ) -> tuple[float, int]:
-    """Take one optimizer step, unless the loss is not finite; returns the loss and the batch's propositions."""
+    """Take one optimizer step, unless the loss is not finite; returns loss and number of propositions."""
     optimizer.zero_grad(set_to_none=True)
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     if workers.size == 1:
@@ -155,8 +155,8 @@ def _shared_backward(
 ) -> tuple[float, int]:
     """Gradients, loss and number of propositions of the batch that all processes share.
 
-    A process's loss is a mean over its own propositions. Weighted by their number, the losses of all processes
-    add up to the sum over the batch, which is then divided by the number of all propositions.
+    A process's loss is a mean over its own propositions. Weighted by their number, the losses of all
+    processes add up to the sum over the batch, which is then divided by the number of all propositions.
     """
     totals = torch.zeros(2)
     if example is not None:
