@@ -2,8 +2,8 @@
 
     python experiments/ship_frames.py ../shared/data/propbank-frames.tar.xz
 
-The source is a directory, an archive or a URL of propbank-frames at the pinned commit; other versions are refused. The
-result, src/spansrl/assets/frames/frames.jsonl.gz, is the same to the byte for the same source.
+The source is a directory, an archive or a URL of propbank-frames at the pinned commit; other versions are
+refused. The result is src/spansrl/assets/frames/frames.jsonl.gz, the same to the byte for the same source.
 """
 
 from __future__ import annotations

@@ -9,10 +9,10 @@ from spansrl.inference.config import OutputConfig
 from spansrl.inference.pipeline import Pipeline
 from spansrl.language.vocabulary import role_inventory
 from spansrl.structures import Argument, Proposition, Sentence, Span
-from spansrl.training.config import Config, config_from_dict
 
 if TYPE_CHECKING:
     from spansrl.nn.network import Network
+    from spansrl.training.config import Config
 
 
 def make_prop(pred: int, *args: tuple[str, int, int], **more) -> Proposition:
@@ -73,6 +73,8 @@ SENTENCES = (
 
 def make_config(**sections: dict) -> Config:
     """Small widths and no dropout, but for what is given."""
+    from spansrl.training.config import config_from_dict
+
     raw = {
         "embedder": {"width": 12, "min_count": 1},
         "encoder": {"layers": 2, "width": 16, "mark_width": 4, "dropout": 0.0, "max_distance": 4},

@@ -37,10 +37,9 @@ INVENTORY = SenseInventory.of(
 class Frames:
     """Frames of a few verbs."""
 
-    verbs = {"garden": ("garden.02", "garden.01"), "keep_off": ("keep_off.11",), "log_on": ("log_on.02",)}
-
     def rolesets(self, word: str, type: str | None) -> tuple[str, ...]:
-        return self.verbs.get(word, ()) if type == "verb" else ()
+        verbs = {"garden": ("garden.02", "garden.01"), "keep_off": ("keep_off.11",), "log_on": ("log_on.02",)}
+        return verbs.get(word, ()) if type == "verb" else ()
 
 
 def choose(

@@ -11,17 +11,22 @@ from spansrl.structures import Span
 
 _WIDEST_GAP = 5  # tokens between a verb's pieces: call the whole thing off
 
+
+def _words(table: str) -> frozenset[str]:
+    return frozenset(table.split())
+
+
 # Right after a verb that has a sense with one of these, 85 % are its particle.
-_ADVERBS = frozenset("up out off over away forward across together along".split())
+_ADVERBS = _words("up out off over away forward across together along")
 # These are prepositions more often than particles, but not before the end of a clause.
-_PREPOSITIONS = frozenset("on down through by".split())
+_PREPOSITIONS = _words("on down through by")
 # For these the choice is left to the model.
-_OTHERS = frozenset("back in upon".split())
+_OTHERS = _words("back in upon")
 _ALL = _ADVERBS | _PREPOSITIONS | _OTHERS
-_SHORT_OBJECTS = frozenset(
-    "it them him us me you her this that u myself yourself himself herself themselves everything something".split()
-)
-_CONJUNCTIONS = frozenset("and or but when if because then with".split())
+_SHORT_OBJECTS = _words("""
+    it them him us me you her this that u myself yourself himself herself themselves everything something
+""")
+_CONJUNCTIONS = _words("and or but when if because then with")
 
 
 def particles(sense: str) -> list[str]:

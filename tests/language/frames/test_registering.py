@@ -193,8 +193,11 @@ def test_the_data_directory_is_where_the_platform_wants_it(monkeypatch, platform
     assert data_directory() == Path(expected)
 
 
-def test_what_labelling_imports_opens_no_network_library():
-    code = "import sys, spansrl.language.frames, spansrl.language.senses; print({'http', 'ssl', 'torch'} & set(sys.modules))"
+def test_labeling_imports_no_network_library():
+    code = (
+        "import sys, spansrl.language.frames, spansrl.language.senses; "
+        "print({'http', 'ssl', 'torch'} & set(sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 

@@ -80,7 +80,7 @@ def plain_form(word: str) -> str:
 
 
 def predicate_type(sent: Sentence, prop: Proposition) -> str | None:
-    """Return a predicate's type: its own if it is one of PREDICATE_TYPES, or by its sense or part of speech."""
+    """Return a predicate's type: its own if that is a known one, or by its sense or part of speech."""
     if prop.type in PREDICATE_TYPES:
         return prop.type
     if prop.sense in AUXILIARY_SENSES:

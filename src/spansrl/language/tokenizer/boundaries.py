@@ -100,7 +100,7 @@ def _ends_before(paragraph: Paragraph, start: int, place: int, weights: Mapping[
 
 
 def _starts_after_abbreviation(paragraph: Paragraph, place: int) -> bool:
-    """Whether a word like "They" follows an abbreviation: "at 5 p.m. They"; too rare for the model to learn."""
+    """Whether a word like "They" follows an abbreviation ("at 5 p.m. They"): too rare to be learned."""
     left, category = paragraph.word(place - 1), paragraph.categories[place - 1]
     if not left.endswith(".") or paragraph.word(place) not in SENTENCE_STARTERS:
         return False
