@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from importlib.metadata import EntryPoint
 
 import pytest
 
@@ -49,7 +50,7 @@ def test_a_model_without_a_card_is_described(info, model):
     assert info("model") == (
         0,
         "model       model\n"
-        "family      span selection over word vectors of its own, one pass a sentence\n"
+        "family      span output over word vectors of its own, one pass per sentence\n"
         "finds       predicates, senses, arguments\n"
         "roles       2: ARG0 ARG1\n"
         "senses      1,500: go.01, go.02, go.03, …\n"
@@ -87,7 +88,25 @@ def test_files_are_checked_against_the_manifest(info, model):
 
 
 def test_a_directory_that_is_no_model_is_refused(info, tmp_path):
-    assert info("nowhere") == (1, "", "spansrl: error: nowhere: no such model directory\n")
+    assert info("./nowhere") == (1, "", "spansrl: error: nowhere: no such model directory\n")
     code, _, err = info(".")
     assert code == 1
     assert err.startswith("spansrl: error: config.json: cannot be read")
+
+
+def test_installed_models_are_listed_with_their_scores_and_speed(info, model, monkeypatch):
+    (model / "README.md").write_text("# Large\n\nIt labels 12.5 sentences per second.\n", encoding="utf-8")
+    write_json(model / "scores.json", {"arguments": {"f1": 84.5}, "end_to_end": {"f1": 82.0}})
+    entry = EntryPoint("large", "somewhere:directory", "spansrl.models")
+    monkeypatch.setattr(EntryPoint, "load", lambda self: lambda: model)
+    monkeypatch.setattr("spansrl.inference.loading.entry_points", lambda group: [entry])
+    code, out, _ = info()
+    assert code == 0
+    first, small, large, *_ = out.splitlines()
+    assert first == "Installed models:"
+    assert small.split()[0] == "small"
+    assert large.split(maxsplit=1) == [
+        "large",
+        "0 MB, arguments 84.50 F1, end to end 82.00 F1, 12.5 sentences per second",
+    ]
+    assert info("large")[1] == "# Large\n\nIt labels 12.5 sentences per second.\n"

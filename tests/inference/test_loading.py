@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import builtins
+import copy
 import json
+import os
+import pickle
 import re
 import shutil
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import numpy as np
@@ -198,3 +202,71 @@ def test_given_predicates_may_repeat(exported):
     (found,) = load(exported, frames=False).label([sent], predicates="given")
     assert [prop.pred for prop in found.props] == [1, 0, 1]
     assert found.props[0] == found.props[2]
+
+
+def test_a_model_that_is_not_installed_is_named_with_the_command_that_installs_it():
+    with pytest.raises(
+        ModelError, match=r"no model 'large' is installed.*pip install ./models/large"
+    ) as caught:
+        load("large")
+    assert "\n" not in str(caught.value)
+    with pytest.raises(ModelError, match="no model 'huge' is installed"):
+        load("huge")
+
+
+def test_an_installed_model_is_loaded_by_its_name(exported, monkeypatch):
+    entry = EntryPoint("large", "somewhere:directory", "spansrl.models")
+    monkeypatch.setattr(EntryPoint, "load", lambda self: lambda: str(exported))
+    monkeypatch.setattr("spansrl.inference.loading.entry_points", lambda group: [entry])
+    assert load("large", frames=False).model.directory.path == exported
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda srl: pickle.loads(pickle.dumps(srl))])
+def test_a_pipeline_can_be_copied_and_pickled(exported, copied):
+    srl = load(exported, threads=1, frames=False)
+    assert copied(srl)(TEXT) == srl(TEXT)
+
+
+def tampered(exported: Path, tmp_path: Path) -> Path:
+    copy = shutil.copytree(exported, tmp_path / "copy")
+    (copy / MANIFEST).unlink()
+    return copy
+
+
+@pytest.mark.parametrize("name", ["config.json", LEXICON, CALIBRATION, MANIFEST])
+@pytest.mark.parametrize("content", ["[" * 200_000, "{", "null", "1", '"x"', "[]"])
+def test_json_that_is_nothing_of_ours_is_refused(exported, tmp_path, name, content):
+    copy = tampered(exported, tmp_path)
+    (copy / name).write_text(content)
+    refusal(copy)
+
+
+@pytest.mark.parametrize("name", ["config.json", LEXICON, CALIBRATION, MANIFEST, ENCODER_GRAPH])
+def test_a_pipe_in_the_place_of_a_file_does_not_block(exported, tmp_path, name):
+    copy = tampered(exported, tmp_path)
+    (copy / name).unlink(missing_ok=True)
+    os.mkfifo(copy / name)
+    refusal(copy)
+
+
+def test_graphs_in_each_others_place_are_refused(exported, tmp_path, capfd):
+    copy = tampered(exported, tmp_path)
+    shutil.copyfile(exported / ENCODER_GRAPH, copy / ARGUMENTS_GRAPH)
+    assert "the graph has no output" in refusal(copy)
+    assert capfd.readouterr().out == ""
+
+
+def test_a_graph_that_fails_when_it_runs_is_a_model_error(exported, tmp_path, capfd):
+    onnx = pytest.importorskip("onnx")
+    copy = tampered(exported, tmp_path)
+    proto = onnx.load(copy / ARGUMENTS_GRAPH)
+    for tensor in proto.graph.initializer:
+        if tensor.name.endswith("distance.weight"):
+            del tensor.dims[:]
+            tensor.dims.extend([1, 1])
+            tensor.raw_data = tensor.raw_data[:4]
+    onnx.save(proto, copy / ARGUMENTS_GRAPH)
+    with pytest.raises(ModelError) as caught:
+        load(copy, frames=False)(TEXT)
+    assert "\n" not in str(caught.value)
+    assert "EP Error" not in "".join(capfd.readouterr())

@@ -23,11 +23,9 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("gold", type=click.Path(path_type=Path))
+@click.option("--model", help="Installed model's name, or model directory.  [default: small]")
 @click.option(
-    "--model", type=click.Path(path_type=Path), help="Model directory.  [default: the shipped model]"
-)
-@click.option(
-    "--unlike", type=click.Path(path_type=Path), help="Leave out sentences that stand in this file too."
+    "--unlike", type=click.Path(path_type=Path), help="Leave out sentences that are in this file too."
 )
 @click.option("--frames/--no-frames", default=False, help="Use PropBank's frames.  [default: no]")
 @click.option(
@@ -40,7 +38,7 @@ Examples:
 @click.option("--threads", type=click.IntRange(min=1), help="Threads to compute with.")
 def command(
     gold: Path,
-    model: Path | None,
+    model: str | None,
     unlike: Path | None,
     frames: bool,
     rule_out_roles: bool | None,
@@ -48,14 +46,14 @@ def command(
     compare: bool,
     threads: int | None,
 ) -> None:
-    """Score a model on GOLD sentences: predicates, senses, arguments, and how far to trust its chances."""
+    """Score a model on GOLD sentences: predicates, senses, arguments, and how reliable its probabilities are."""
     from spansrl.analysis.appraisal import appraise
     from spansrl.inference.directory import ModelDirectory, read_json, write_json
-    from spansrl.inference.loading import load, shipped_model
+    from spansrl.inference.loading import find_model, load
 
     if rule_out_roles and not frames:
         raise click.UsageError("--rule-out-roles needs --frames")
-    directory = ModelDirectory.read(model or shipped_model())
+    directory = ModelDirectory.read(find_model(model))
     if not directory.finds_predicates:
         advice = "appraise is for models for text, so use spansrl label and spansrl evaluate"
         raise ConfigError(f"{directory.path}: this model does not find predicates; {advice}")

@@ -10,19 +10,21 @@ import click
 
 from spansrl.errors import counted
 from spansrl.inference.config import ModelConfig
-from spansrl.inference.directory import MANIFEST, ModelDirectory
-from spansrl.inference.loading import shipped_model
+from spansrl.inference.directory import MANIFEST, ModelDirectory, read_json
+from spansrl.inference.loading import find_model, installed_models
 from spansrl.visualize.characters import visible
 
-CARD = "README.md"
+CARD, SCORES = "README.md", "scores.json"
 EXAMPLES = """
 \b
 Examples:
-  spansrl info                   # the model in the package
+  spansrl info                   # installed models, and the default one
+  spansrl info large
   spansrl info runs/span-1
 """
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n\s*", re.DOTALL)
+_SPEED = re.compile(r"\d[\d,.]* sentences (?:a|per)(?: CPU)? second")
 _EMBEDDERS = {
     "words": "word vectors of its own",
     "vectors": "static word vectors",
@@ -32,21 +34,46 @@ _EMBEDDERS = {
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
-def command(directory: Path | None) -> None:
-    """Show the card of the model in DIR, by default the one in the package.
+@click.argument("model", required=False)
+def command(model: str | None) -> None:
+    """Show the card of MODEL: an installed model's name or a model directory.
 
-    A model without a card is described by its settings. Where it has a manifest, its files are checked first.
+    Without MODEL, the installed models are listed, followed by the card of the default one. A model without a
+    card is described by its settings. Where it has a manifest, its files are checked first.
     """
-    model = ModelDirectory.read(shipped_model() if directory is None else directory)
-    card = model.path / CARD
-    if card.is_file():
-        text = _FRONT_MATTER.sub("", card.read_text(encoding="utf-8", errors="replace"))
-        lines = text.rstrip().splitlines()
+    directory = ModelDirectory.read(find_model(model))
+    card = _card(directory.path)
+    if card is not None:
+        lines = _FRONT_MATTER.sub("", card).rstrip().splitlines()
     else:
-        lines = [f"{name:<12}{value}" for name, value in facts(model)]
-    for line in lines:
+        lines = [f"{name:<12}{value}" for name, value in facts(directory)]
+    for line in [*(() if model else installed()), *lines]:
         click.echo(visible(line))
+
+
+def installed() -> Iterator[str]:
+    """One line per installed model, with the scores and the speed that it comes with."""
+    yield "Installed models:"
+    for name, path in installed_models().items():
+        yield f"  {name:<10}{', '.join(_figures(path))}"
+    yield ""
+
+
+def _figures(path: Path) -> Iterator[str]:
+    files = [file for file in path.rglob("*") if file.is_file()]
+    yield f"{sum(file.stat().st_size for file in files) / 1e6:.0f} MB"
+    if (path / SCORES).is_file():
+        scores = read_json(path / SCORES)
+        for key, words in (("arguments", "arguments"), ("found", "predicates"), ("end_to_end", "end to end")):
+            if isinstance(found := scores.get(key), dict) and isinstance(found.get("f1"), (int, float)):
+                yield f"{words} {found['f1']:.2f} F1"
+    if speed := _SPEED.search(_card(path) or ""):
+        yield speed[0]
+
+
+def _card(path: Path) -> str | None:
+    card = path / CARD
+    return card.read_text(encoding="utf-8", errors="replace") if card.is_file() else None
 
 
 def facts(model: ModelDirectory) -> Iterator[tuple[str, str]]:
@@ -83,5 +110,5 @@ def _in_words(config: ModelConfig) -> str:
     output = f"{config.output.kind} output"
     layers = f", {config.encoder.kind} encoder with {counted(config.encoder.layers, 'layer')}"
     encoder = "" if config.encoder.kind == "none" else layers
-    once = "one pass a sentence" if config.encoder.predicate == "after" else "one pass a predicate"
+    once = "one pass per sentence" if config.encoder.predicate == "after" else "one pass per predicate"
     return f"{output} over {_EMBEDDERS[config.embedder.kind]}{encoder}, {once}"
