@@ -131,7 +131,7 @@ class FrameReader:
 
 
 def _add_role(roleset: Roleset, attributes: dict[str, str]) -> None:
-    """Note the first role of a name: a name that stands twice is an oversight of the frame's writer."""
+    """Add a role, unless there is one of this name: a name that appears twice is a mistake in the frame."""
     number = attributes.get("n", "").strip().upper()
     if number == "M":
         number = f"M-{attributes.get('f', '').strip().upper()}"
@@ -153,12 +153,12 @@ def _tidy(text: str) -> str:
 
 def _without_examples(content: bytes) -> bytes:
     """The file with its examples left out but for their line ends, so that lines keep their numbers."""
-    kept, place = [], 0
-    while (start := content.find(b"<example", place)) >= 0:
+    kept, offset = [], 0
+    while (start := content.find(b"<example", offset)) >= 0:
         end = content.find(b"</example>", start)
         if end < 0:
             break
         end += len(b"</example>")
-        kept += [content[place:start], b"\n" * content.count(b"\n", start, end)]
-        place = end
-    return b"".join((*kept, content[place:]))
+        kept += [content[offset:start], b"\n" * content.count(b"\n", start, end)]
+        offset = end
+    return b"".join((*kept, content[offset:]))

@@ -44,14 +44,14 @@ class FrameFiles:
 
 
 def register_frames(source: str | None = None, *, progress: Progress = no_progress) -> Read:
-    """Read the frames and make them the registered ones; None stands for the pinned commit."""
+    """Read the frames and install them; None for the pinned commit."""
     read = read_frames(source, progress=progress)
     save_frames(read.index, read.registration)
     return read
 
 
 def read_frames(source: str | None = None, *, progress: Progress = no_progress) -> Read:
-    """The frames of a directory, an archive or a URL; None stands for the pinned commit.
+    """The frames of a directory, an archive or a URL; None for the pinned commit.
 
     Where there are files ``frames/NAME.xml``, all others are left alone. Broken files are told, not fatal.
     """
@@ -73,7 +73,7 @@ def read_frames(source: str | None = None, *, progress: Progress = no_progress) 
 
 
 def read_frame_files(source: str | None, instead: str, *, progress: Progress = no_progress) -> FrameFiles:
-    """The files of a directory, an archive or a URL; None stands for the pinned commit.
+    """The files of a directory, an archive or a URL; None for the pinned commit.
 
     `instead` is how a user gives their own copy, for messages.
     """
@@ -95,5 +95,5 @@ def _files(shown: str, instead: str, progress: Progress) -> dict[str, bytes]:
             progress=progress,
         )
         files = dict(members)
-    places = {match[1]: name for name in files if (match := _IN_FRAMES.search(name))}
-    return {name: files[place] for name, place in places.items()} or files
+    found = {match[1]: name for name in files if (match := _IN_FRAMES.search(name))}
+    return {name: files[name_in_source] for name, name_in_source in found.items()} or files

@@ -92,7 +92,7 @@ def _divided(text: str, tokens: Sequence[Token], gaps: Sequence[Gap]) -> Iterato
 
 
 def _offsets(text: str, tokens: Sequence[Token]) -> list[Offsets]:
-    """Where the tokens of a sentence stand; a full stop at its end is a token, after an abbreviation too."""
+    """Return the offsets of a sentence's tokens; a full stop at its end is always a token."""
     offsets = [(token.start, token.end) for token in tokens]
     start, end, kind = tokens[-1]
     if kind in ("abbreviation", "acronym", "initial") and text[end - 1] == ".":
@@ -104,8 +104,8 @@ def _pieces(text: str, offsets: list[Offsets], limit: int) -> Iterator[list[Offs
     """A sentence cut where it is too long, after punctuation if there is some in a piece's second half."""
     start = 0
     while len(offsets) - start > limit:
-        places = range(start + limit, start + limit // 2, -1)
-        end = max(places, key=lambda place: _cutting_rank(text, offsets[place - 1]))
+        ends = range(start + limit, start + limit // 2, -1)
+        end = max(ends, key=lambda end: _cutting_rank(text, offsets[end - 1]))
         yield offsets[start:end]
         start = end
     yield offsets[start:]

@@ -65,71 +65,71 @@ class Paragraph:
         """A paragraph of tokens of a text."""
         return cls(text, tokens, gaps, [_category(text, token) for token in tokens])
 
-    def category(self, place: int, start: int = 0) -> str:
-        """The category of a token; marks for places before `start` and after the end."""
-        if place < start:
+    def category(self, index: int, start: int = 0) -> str:
+        """Return the category of a token, or a mark before `start` and after the end."""
+        if index < start:
             return "^"
-        return self.categories[place] if place < len(self.categories) else "$"
+        return self.categories[index] if index < len(self.categories) else "$"
 
-    def word(self, place: int, start: int = 0) -> str:
+    def word(self, index: int, start: int = 0) -> str:
         """The beginning of a token's text."""
-        if place < start:
+        if index < start:
             return "^"
-        token = self.tokens[place]
+        token = self.tokens[index]
         return self.text[token.start : min(token.end, token.start + _WORD)]
 
 
 def sentence_ends(paragraph: Paragraph) -> Iterator[int]:
-    """The places where a new sentence begins, but for the first."""
+    """Yield the index of each token that begins a sentence, except the first."""
     weights = _weights()
     start = 0
-    for place in range(1, len(paragraph.tokens)):
-        if _ends_before(paragraph, start, place, weights):
-            yield place
-            start = place
+    for index in range(1, len(paragraph.tokens)):
+        if _ends_before(paragraph, start, index, weights):
+            yield index
+            start = index
 
 
-def _ends_before(paragraph: Paragraph, start: int, place: int, weights: Mapping[str, float]) -> bool:
-    if paragraph.categories[place - 1] == "STOP":
-        return paragraph.categories[place] not in _CLOSING
-    if not is_candidate(paragraph, place):
+def _ends_before(paragraph: Paragraph, start: int, index: int, weights: Mapping[str, float]) -> bool:
+    if paragraph.categories[index - 1] == "STOP":
+        return paragraph.categories[index] not in _CLOSING
+    if not is_candidate(paragraph, index):
         return False
-    if _starts_after_abbreviation(paragraph, place):
+    if _starts_after_abbreviation(paragraph, index):
         return True
-    return sum(weights.get(feature, 0.0) for feature in features(paragraph, start, place)) > 0
+    return sum(weights.get(feature, 0.0) for feature in features(paragraph, start, index)) > 0
 
 
-def _starts_after_abbreviation(paragraph: Paragraph, place: int) -> bool:
+def _starts_after_abbreviation(paragraph: Paragraph, index: int) -> bool:
     """Whether a word like "They" follows an abbreviation ("at 5 p.m. They"): too rare to be learned."""
-    left, category = paragraph.word(place - 1), paragraph.categories[place - 1]
-    if not left.endswith(".") or paragraph.word(place) not in SENTENCE_STARTERS:
+    left, category = paragraph.word(index - 1), paragraph.categories[index - 1]
+    if not left.endswith(".") or paragraph.word(index) not in SENTENCE_STARTERS:
         return False
     if category == "ABBR":
         return left[:-1] in ENDING_ABBREVIATIONS
     return category == "INIT" or (category == "ACRO" and left[:-1].lower() not in INNER_ACRONYMS)
 
 
-def is_candidate(paragraph: Paragraph, place: int) -> bool:
+def is_candidate(paragraph: Paragraph, index: int) -> bool:
     """Whether the model is asked about the gap before a token; elsewhere no sentence ends."""
-    left, right = paragraph.category(place - 1), paragraph.category(place)
-    if paragraph.gaps[place] is Gap.NONE:  # a forgotten space: "the end.The beginning"
-        return left in _STOPS and right == "Cap" and paragraph.category(place - 2) == "low"
+    left, right = paragraph.category(index - 1), paragraph.category(index)
+    if paragraph.gaps[index] is Gap.NONE:  # a forgotten space: "the end.The beginning"
+        return left in _STOPS and right == "Cap" and paragraph.category(index - 2) == "low"
     return (
         left != ","
         and not (left in _INSIDE and right in _INSIDE)
-        and paragraph.word(place - 1) not in _OPENING
+        and paragraph.word(index - 1) not in _OPENING
     )
 
 
-def features(paragraph: Paragraph, start: int, place: int) -> list[str]:
-    """What is known of the gap before token `place` in a sentence that began with token `start`."""
+def features(paragraph: Paragraph, start: int, index: int) -> list[str]:
+    """The features of the gap before token `index` in a sentence that began with token `start`."""
     category = paragraph.category
-    a, b, c = (category(place - k, start) for k in (3, 2, 1))
-    d, e, f = (category(place + k) for k in range(3))
-    left, right = paragraph.word(place - 1).lower(), paragraph.word(place)
-    near = paragraph.categories[max(start, place - _NEAR) : place]
-    capitals = all(name not in _INSIDE for name in paragraph.categories[start : min(place, start + 12)])
-    length, rest = _bucket(place - start), _bucket(min(8, len(paragraph.tokens) - place))
+    a, b, c = (category(index - k, start) for k in (3, 2, 1))
+    d, e, f = (category(index + k) for k in range(3))
+    left, right = paragraph.word(index - 1).lower(), paragraph.word(index)
+    near = paragraph.categories[max(start, index - _NEAR) : index]
+    capitals = all(name not in _INSIDE for name in paragraph.categories[start : min(index, start + 12)])
+    length, rest = _bucket(index - start), _bucket(min(8, len(paragraph.tokens) - index))
     return [
         "bias",
         f"cd {c} {d}",
@@ -141,14 +141,14 @@ def features(paragraph: Paragraph, start: int, place: int) -> list[str]:
         f"left {left} {d}",
         f"right {c} {right}",
         f"words {left} {right.lower()}",
-        f"before {paragraph.word(place - 2, start).lower()} {c}",
+        f"before {paragraph.word(index - 2, start).lower()} {c}",
         f"length {c} {d} {length}",
         f"capitals {c} {d} {capitals} {length}",
         f"rest {c} {d} {rest}",
         f"first {paragraph.gaps[start] is Gap.BREAK} {capitals} {c} {d}",
         f"open {near.count('(') > near.count(')')} {c} {d}",
         f"quoted {near.count(_QUOTE) % 2} {c} {d}",
-        f"glued {paragraph.gaps[place - 1] is Gap.NONE} {c} {d}",
+        f"glued {paragraph.gaps[index - 1] is Gap.NONE} {c} {d}",
     ]
 
 

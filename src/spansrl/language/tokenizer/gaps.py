@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class Gap(IntEnum):
-    """What stands between a token and the one before it."""
+    """What is between a token and the previous one."""
 
     NONE = 0
     SPACE = 1  # also a line break inside running text
@@ -48,7 +48,7 @@ def _line_ends_early(text: str, left: int, right: int) -> bool:
     return left - begin + 1 + next_word <= max(next_line, _FULL_LINE)
 
 
-def _distance(pattern: re.Pattern[str], text: str, place: int) -> int:
+def _distance(pattern: re.Pattern[str], text: str, index: int) -> int:
     """How far the next match is, but not more than `_FAR`."""
-    found = pattern.search(text, place, place + _FAR)
-    return found.start() - place if found else min(len(text) - place, _FAR)
+    found = pattern.search(text, index, index + _FAR)
+    return found.start() - index if found else min(len(text) - index, _FAR)

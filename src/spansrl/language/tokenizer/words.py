@@ -143,7 +143,7 @@ def _cuts(text: str, start: int, end: int) -> list[int]:
     if end - start <= _LONGEST_CONTRACTION:
         known = _CUTS.get(_QUOTES.sub("'", text[start:end]).lower())
         if known is not None:
-            return [start + place for place in known]
+            return [start + offset for offset in known]
     cuts: list[int] = []
     while found := _CLITIC.match(text, max(start, end - 3), end):
         end = found.start(1)
