@@ -186,6 +186,11 @@ def report_run(run: Run, out: Path, *, resume: bool) -> None:
     else:
         best = last.step.position
         say(f"{out}: finished; best development F1 {best.best_f1:.2f}, in epoch {best.best_epoch + 1}")
+        if on_terminal:
+            from spansrl.analysis.curves import read_log, terminal_chart
+
+            utf8 = (sys.stderr.encoding or "").lower().startswith("utf")
+            say(terminal_chart(read_log(out), ascii_only=not utf8))
 
 
 class StopSignal:
