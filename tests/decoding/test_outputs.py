@@ -229,7 +229,7 @@ def test_constrained_tags_are_the_best_legal_ones(seed, has_transitions):
 
 @pytest.mark.parametrize("kind", ["span", "segmental", "label", "crf", "softmax"])
 def test_ruled_out_roles_never_occur_and_a_handicap_adds_arguments(kind):
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(2)
     arrays = {
         "start": rng.normal(size=(4, 6, 3)),
         "end": rng.normal(size=(4, 6, 3)),

@@ -119,10 +119,13 @@ def search_exactly(problem: Problem, roles: Sequence[str] | None = None) -> list
         relaxed = relaxed * once(m, k)
     constraints = () if roles is None else constraints_of(roles)
     by_position = attrgetter("first")
+    # Under C and R, a base that does not beat Null could pay for the roles that need it, and a sum of starts and
+    # ends cannot tell such spans from candidates: candidates are then listed one by one.
+    search = _search if roles is None else _search_candidates
     return search_under(
         constraints,
         relaxed,
-        lambda automaton: _search(problem, automaton),
+        lambda automaton: search(problem, automaton),
         lambda picks: [pick.column - problem.columns[0] for pick in sorted(picks, key=by_position)],
     )
 
@@ -163,6 +166,35 @@ def _search(problem: Problem, automaton: Automaton) -> list[Pick]:
         best[:-1] = np.maximum(best[:-1], closed)
     state = int(np.where(automaton.accepting, best[:-1], -np.inf).argmax())
     return _trace_back(problem, state, closed_role, closed_at, closed_from)
+
+
+def _search_candidates(problem: Problem, automaton: Automaton) -> list[Pick]:
+    """The same dynamic program over the candidates alone: slower, for the few that C- and R- roles link."""
+    size = len(problem.tokens)
+    best = np.full((size + 1, len(automaton.step)), -np.inf)  # [t, q]: the first t tokens, in state q
+    best[0, 0] = 0.0
+    came_from: dict[tuple[int, int], tuple[int, int, int]] = {}  # (t, q) -> first token, role, state before
+    for last in range(size):
+        best[last + 1] = best[last]
+        begin = 0 if last < problem.left else problem.left  # no span crosses the predicate
+        gain = problem.start[begin : last + 1] + problem.end[last] - problem.null  # (firsts, m)
+        for first, k in np.argwhere(gain > 0).tolist():
+            reached = best[begin + first] + gain[first, k]  # (Q,)
+            for state in np.flatnonzero((reached > -np.inf) & (automaton.step[:, k] >= 0)).tolist():
+                after = int(automaton.step[state, k])
+                if reached[state] > best[last + 1, after]:
+                    best[last + 1, after] = reached[state]
+                    came_from[last + 1, after] = begin + first, k, state
+    state = int(np.where(automaton.accepting, best[-1], -np.inf).argmax())
+    picks, t = [], size
+    while t > 0:
+        if (t, state) in came_from and best[t, state] > best[t - 1, state]:
+            first, k, state = came_from[t, state]
+            picks.append(problem.pick(k, first, t - 1))
+            t = first
+        else:
+            t -= 1
+    return picks
 
 
 def _trace_back(
