@@ -30,6 +30,7 @@ from unittest import mock
 
 import spansrl
 from measure import machine, peak_memory, peak_of_process, table
+from spansrl.decoding import spans
 from spansrl.formats import read_sentences
 from spansrl.inference import pipeline as pipeline_module
 from spansrl.inference import runtime
@@ -135,8 +136,8 @@ def shares(sentences: Sequence[Sentence], model: Path) -> list[list[str]]:
         ("word pieces", srl.model, "prepare"),
         ("encoder", srl.model, "_encoder"),
         ("arguments and senses, network", srl.model, "_arguments"),
-        ("log Z", runtime, "log_partition"),
-        ("decoding", pipeline_module, "decode"),
+        ("log Z", spans, "log_partition"),
+        ("decoding", spans.SpanScores, "decode"),
         ("choice of senses, lemmas", pipeline_module.Pipeline, "_sense"),
     ]
     spent: Counter[str] = Counter()
