@@ -40,7 +40,12 @@ def find_start(name: str) -> ModelDirectory:
 
 
 def load_start(directory: ModelDirectory) -> Network:
-    """A trained network, from weights or from ONNX graphs."""
+    """A trained network, from weights or from ONNX graphs; leaves the random state as it was."""
+    with torch.random.fork_rng(devices=[]):
+        return _load_start(directory)
+
+
+def _load_start(directory: ModelDirectory) -> Network:
     if (directory.path / WEIGHTS).exists() or not directory.is_exported:
         return load_network(directory)
     config = directory.network_config
