@@ -26,9 +26,8 @@ run spansrl label examples/letters.txt -o "$out/letters.jsonl"
 run spansrl label examples/letters.txt -o "$out/letters.csv"
 run spansrl label examples/letters.txt -o "$out/letters.html"
 
-say "With a treebank: build a corpus, convert it to the official scorer's format."
+say "With a treebank: build a corpus from its sources."
 run spansrl data ewt --propbank "$sample/propbank-release" --ud "$sample/UD_English-EWT" --out "$out"
-run spansrl convert "$out/test.jsonl" "$out/test.props"
 
 say "Done. The files are in $out."
 cat <<TXT

@@ -80,7 +80,7 @@ def test_the_notebook_runs(capsys):
     names: dict[str, object] = {}
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
-            exec(compile(cell["source"], cell["id"], "exec"), names)
+            exec(compile("".join(cell["source"]), cell["id"], "exec"), names)
     printed = capsys.readouterr().out
     assert "buy.01" in printed
     assert "predicates" in printed

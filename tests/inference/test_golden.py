@@ -2,7 +2,7 @@
 
 After a new model, look at what it says, then write it down:
 
-    python tests/test_golden.py
+    PYTHONPATH=tests python tests/inference/test_golden.py
 """
 
 from __future__ import annotations
