@@ -11,7 +11,9 @@ mkdir -p "$out"
 say() { printf '\n%s\n' "$*"; }
 run() {
     printf '$'
-    printf ' %q' "$@"
+    for word in "$@"; do
+        if [[ $word == *" "* ]]; then printf ' "%s"' "$word"; else printf ' %s' "$word"; fi
+    done
     printf '\n'
     "$@"
 }
