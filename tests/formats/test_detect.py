@@ -114,7 +114,7 @@ def test_no_sentences_make_an_empty_file(format, tmp_path):
 
 
 def test_unknown_formats_are_refused_before_anything_is_opened(tmp_path):
-    with pytest.raises(DataError, match="unknown format 'xml'. Choose from: jsonl, conll05, "):
+    with pytest.raises(DataError, match=r"unknown format 'xml'\. Choose from: jsonl, conll05, "):
         read_sentences(tmp_path / "missing", "xml")
     with pytest.raises(DataError, match="the format 'skel' cannot be written"):
         write_sentences(tmp_path / "a.skel", [])

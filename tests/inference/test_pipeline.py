@@ -457,7 +457,7 @@ def test_min_prob_drops_the_arguments_that_are_less_probable_and_no_others(token
 
 @pytest.mark.parametrize("min_prob", [-0.1, 1.1, "0.5", True, float("nan")])
 def test_what_is_not_a_probability_is_refused(min_prob):
-    with pytest.raises(ConfigError, match="min_prob is .*; expected a probability from 0 to 1"):
+    with pytest.raises(ConfigError, match=r"min_prob is .*; expected a probability from 0 to 1"):
         SRL.label([], min_prob=min_prob)
 
 

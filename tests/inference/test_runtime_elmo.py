@@ -116,7 +116,7 @@ def test_the_base_install_gives_them_too(models, tmp_path):
     write_sentences(given, PLAIN_SENTENCES)
     done = spansrl("label", "--model", models.directory, given, "--to", "jsonl", "--out", found)
     assert (done.returncode, done.stderr) == (0, "")
-    assert spans(read_sentences(found)) == spans(models.labeller().label(PLAIN_SENTENCES))
+    assert spans(read_sentences(found)) == spans(label_given(models.torch, PLAIN_SENTENCES))
 
 
 def test_the_graphs_hold_all_of_elmo_and_do_not_name_the_machine_they_were_made_on(models):

@@ -46,7 +46,7 @@ def command(
     compare: bool,
     threads: int | None,
 ) -> None:
-    """Score a model on GOLD sentences: predicates, senses, arguments, and how reliable its probabilities are."""
+    """Score a model on GOLD sentences: predicates, senses, arguments, and calibration."""
     from spansrl.analysis.appraisal import appraise
     from spansrl.inference.directory import ModelDirectory, read_json, write_json
     from spansrl.inference.loading import find_model, load

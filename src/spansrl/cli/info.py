@@ -34,7 +34,7 @@ _EMBEDDERS = {
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("model", required=False)
+@click.argument("model", required=False, type=click.Path())
 def command(model: str | None) -> None:
     """Show the card of MODEL: an installed model's name or a model directory.
 

@@ -1,10 +1,10 @@
 """CoNLL-2005 from your own copies: WSJ sections 02–21 (train), 24 (dev), 23 (test), and Brown ck01–ck03.
 
 The release of the shared task has one file per section and layer (``train/props/train.02.props.gz``,
-``words``, ``synt.cha``, ``ne``, ``senses``), or, once its scripts have run, all layers merged in one file per split
-(``train-set.gz``). Where words are missing, as in the release itself, they come from Penn Treebank trees
-(``wsj/02/wsj_0200.mrg``, ``brown/ck/ck01.mrg``). Layers are pasted side by side, as the task's own scripts
-do, and then read like a merged file.
+``words``, ``synt.cha``, ``ne``, ``senses``), or, once its scripts have run, all layers merged in one file
+per split (``train-set.gz``). Where words are missing, as in the release itself, they come from Penn
+Treebank trees (``wsj/02/wsj_0200.mrg``, ``brown/ck/ck01.mrg``). Layers are pasted side by side, as the
+task's own scripts do, and then read like a merged file.
 """
 
 from __future__ import annotations

@@ -119,8 +119,8 @@ def search_exactly(problem: Problem, roles: Sequence[str] | None = None) -> list
         relaxed = relaxed * once(m, k)
     constraints = () if roles is None else constraints_of(roles)
     by_position = attrgetter("first")
-    # Under C and R, a base that does not beat Null could pay for the roles that need it, and a sum of starts and
-    # ends cannot tell such spans from candidates: candidates are then listed one by one.
+    # Under C and R, a base that does not beat Null could pay for the roles that need it, and a sum of
+    # starts and ends cannot tell such spans from candidates: candidates are then listed one by one.
     search = _search if roles is None else _search_candidates
     return search_under(
         constraints,

@@ -1,8 +1,8 @@
 """Calibrated probabilities: how often a model as confident as this was right on held-out data.
 
-A `Curve` is Platt scaling of log-odds, fit by maximum likelihood. Log-odds are computed from the model's scores
-in double precision, so very confident answers still differ. How good probabilities are is measured by their
-expected calibration error.
+A `Curve` is Platt scaling of log-odds, fit by maximum likelihood. Log-odds are computed from the model's
+scores in double precision, so very confident answers still differ. How good probabilities are is measured
+by their expected calibration error.
 """
 
 from __future__ import annotations

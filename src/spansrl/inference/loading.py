@@ -78,11 +78,11 @@ def load(
     """Load a model, by default the one in the package, which needs neither network nor torch.
 
     `model` is the name of an installed model ("small" is the one in the package) or a model directory; one
-    without ONNX graphs runs on torch (and on `device`). `frames` is whether
-    to use PropBank's frames (those in the package, or those that `spansrl frames` installed), or a FrameIndex;
-    `rule_out_roles` removes core roles that a sense does not have in the frames, by default whenever they are
-    used (EXPERIMENTS.md has the gain). `decoder` is greedy, argmax, exact or constrained, by default the model's own. `min_prob` drops
-    arguments that are less probable, by default the model's own choice; 0 keeps all.
+    without ONNX graphs runs on torch (and on `device`). `frames` is whether to use PropBank's frames (those
+    in the package, or those that `spansrl frames` installed), or a FrameIndex; `rule_out_roles` removes
+    core roles that a sense does not have in the frames, by default whenever they are used (EXPERIMENTS.md
+    has the gain). `decoder` is greedy, argmax, exact or constrained, by default the model's own. `min_prob`
+    drops arguments that are less probable, by default the model's own choice; 0 keeps all.
     """
     check_threads(threads)
     if decoder is not None and decoder not in DECODERS:

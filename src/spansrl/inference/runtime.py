@@ -1,8 +1,8 @@
 """Trained models on ONNX Runtime: no torch, no transformers.
 
-A model is two graphs. `encoder.onnx` reads a batch of sentences and returns a vector for each token and, where
-the model learned it, scores of the token as a predicate. `arguments.onnx` takes these vectors with any number
-of predicates and returns the scores of their arguments and senses. `spansrl export` writes them.
+A model is two graphs. `encoder.onnx` reads a batch of sentences and returns a vector for each token and,
+where the model learned it, scores of the token as a predicate. `arguments.onnx` takes these vectors with
+any number of predicates and returns the scores of their arguments and senses. `spansrl export` writes them.
 """
 
 from __future__ import annotations

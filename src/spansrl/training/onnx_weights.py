@@ -1,7 +1,7 @@
 """How an exported model stores its weights: full, half, or as int8 with a scale per channel.
 
-Only files get smaller. ONNX Runtime turns stored weights into single precision once, when it loads a graph, and
-computes everything as before, so labels do not depend on batching.
+Only files get smaller. ONNX Runtime turns stored weights into single precision once, when it loads a graph,
+and computes everything as before, so labels do not depend on batching.
 """
 
 from __future__ import annotations

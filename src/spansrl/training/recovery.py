@@ -1,8 +1,8 @@
 """The weights of an exported model, read back from its ONNX graphs, and new models that start from old ones.
 
-The exporter keeps most parameters as initializers under their own names. The matrix of a linear layer may be
-transposed and without a name; it is found by the bias that is added to its product. The weights of a scalar mix
-are stored as their softmax.
+The exporter keeps most parameters as initializers under their own names. The matrix of a linear layer may
+be transposed and without a name; it is found by the bias that is added to its product. The weights of a
+scalar mix are stored as their softmax.
 """
 
 from __future__ import annotations
