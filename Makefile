@@ -65,7 +65,7 @@ site: $(DEV)/ready-$(KEY)
 	NO_MKDOCS_2_WARNING=1 $(DEV)/bin/python -m mkdocs build --quiet
 
 $(BASE)/ready-$(KEY): WHAT := .
-$(DEV)/ready-$(KEY): WHAT := .[train,serve,spacy,corpus,cluster,docs,dev]
+$(DEV)/ready-$(KEY): WHAT := .[train,serve,spacy,analysis,pandas,corpus,cluster,docs,dev]
 $(BASE)/ready-$(KEY) $(DEV)/ready-$(KEY):
 	$(if $(PYTHON),,$(error spansrl needs Python 3.11 or newer; if it is not on the PATH, run make PYTHON=/path/to/python3))
 	@echo "Setting up $(@D), once."
