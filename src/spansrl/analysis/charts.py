@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -92,8 +92,7 @@ def render(chart: Chart) -> dict[str, bytes]:
 
 
 def _figure(chart: Chart) -> Figure:
-    draw = {Bars: _bars, HeatMap: _heat_map, Points: _points, Curves: _curves}[type(chart)]
-    return draw(chart)  # type: ignore[operator, no-any-return]
+    return _DRAWINGS[type(chart)](chart)
 
 
 def _new_figure(width: float, height: float, panels: int = 1) -> tuple[Figure, Sequence[Any]]:
@@ -170,3 +169,11 @@ def _curves(chart: Curves) -> Figure:
         axes.grid(alpha=0.4)
     panels[0].legend(frameon=False)
     return figure
+
+
+_DRAWINGS: dict[type, Callable[[Any], Figure]] = {
+    Bars: _bars,
+    HeatMap: _heat_map,
+    Points: _points,
+    Curves: _curves,
+}
