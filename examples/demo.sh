@@ -36,6 +36,6 @@ cat <<TXT
 What to try next:
   .venv/bin/spansrl label "Any sentence of your own."
   open $out/letters.html
-  pip install '.[serve]' && spansrl serve     # a page where you can type
-  docs/quickstart.md                          # a tour of everything else
+  .venv/bin/pip install '.[serve]' && .venv/bin/spansrl serve     # a page where you can type
+  docs/quickstart.md                                              # a tour of everything else
 TXT
