@@ -24,7 +24,7 @@ COMMANDS = {
     "corpus": "Label a corpus of many files, on all cores or on a Ray cluster.",
     "serve": "Run a web page and an HTTP API that label text.",
     "info": "Show the card of a model.",
-    "frames": "Look up or replace PropBank frames, which describe senses and roles.",
+    "frames": "Look up or replace PropBank frames: what senses and roles mean.",
     "data": "Build a corpus: EWT and MASC (free), CoNLL-2005, CoNLL-2012.",
     "convert": "Convert between JSON Lines and the CoNLL formats.",
     "evaluate": "Score predictions as the official scorer does.",
