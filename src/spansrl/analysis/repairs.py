@@ -60,7 +60,7 @@ def tag_of(system: str, kind: str) -> str:
 
 
 def spans_of(prop: Proposition | None) -> Spans:
-    """The labelled spans of a proposition; none of a predicate that was not predicted."""
+    """The labeled spans of a proposition; none of a predicate that was not predicted."""
     return () if prop is None else tuple(Phrase(arg.role, *arg.span) for arg in prop.args)
 
 

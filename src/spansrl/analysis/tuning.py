@@ -27,11 +27,11 @@ _F1_COST = 0.05
 _LIKELY = -2.2  # log-odds of a probability of 0.1
 _GROUP = 32  # sentences encoded at once
 
-Pairs = tuple[list[float], list[bool]]  # chances, and whether what they were of was right
+Pairs = tuple[list[float], list[bool]]  # probabilities, and whether what they were of was right
 
 
 def tune(pipeline: Pipeline, gold: Sequence[Sentence]) -> Calibration:
-    """The calibration under which a pipeline's chances fit the gold sentences best."""
+    """The calibration under which a pipeline's probabilities fit the gold sentences best."""
     odds, right = predicate_pairs(gold, pipeline.model)
     exact = Calibration(arguments=Exact(), senses=Exact())
     plain = replace(pipeline, model=Remembering(pipeline.model), calibration=exact, min_prob=0.0)
@@ -127,21 +127,21 @@ def with_handicap(pipeline: Pipeline, handicap: float) -> Pipeline:
 
 
 def best_threshold(chances: npt.ArrayLike, right: npt.ArrayLike) -> float:
-    """The threshold with the best F1, halfway to the next lower chance."""
+    """The threshold with the best F1, halfway to the next lower probability."""
     p, y = np.asarray(chances, dtype=np.float64), np.asarray(right, dtype=np.float64)
     if not len(p) or not y.any():
         return 0.5
     order = np.argsort(-p, kind="stable")
     surest, below = p[order], np.append(p[order][1:], 0.0)
     f1 = 2 * np.cumsum(y[order]) / (np.arange(1, len(p) + 1) + y.sum())  # of the k + 1 surest
-    f1[:-1][surest[:-1] == below[:-1]] = -1.0  # equal chances cannot be told apart
+    f1[:-1][surest[:-1] == below[:-1]] = -1.0  # equal probabilities cannot be told apart
     last = int(f1.argmax())
     halfway = (surest[last] + below[last]) / 2
     return float(halfway if halfway > below[last] else surest[last])
 
 
 def argument_pairs(gold: Sequence[Sentence], given: Sequence[Sentence]) -> Pairs:
-    """The chance of every argument of the given predicates, and whether its role and span are gold."""
+    """The probability of every argument of the given predicates, and whether its role and span are gold."""
     chances, right = [], []
     for sent, labelled in zip(gold, given, strict=True):
         for prop, guess in zip(sent.props, labelled.props, strict=True):
@@ -153,7 +153,7 @@ def argument_pairs(gold: Sequence[Sentence], given: Sequence[Sentence]) -> Pairs
 
 
 def sense_pairs(gold: Sequence[Sentence], given: Sequence[Sentence]) -> Pairs:
-    """The chance of every given predicate's sense, and whether it is the gold one."""
+    """The probability of every given predicate's sense, and whether it is the gold one."""
     pairs = [
         (guess.sense_prob, guess.sense == prop.sense)
         for sent, labelled in zip(gold, given, strict=True)

@@ -37,7 +37,7 @@ _GROUP = 1000  # sentences per row group of a Parquet file
 
 
 def format_to_write(path: str) -> str:
-    """Return the format that the name of a file stands for; a terminal gets a drawing, a pipe JSON Lines."""
+    """Return the format of a file name; a terminal gets a drawing, a pipe JSON Lines."""
     if path == STANDARD_STREAM:
         return PRETTY if sys.stdout is not None and sys.stdout.isatty() else "jsonl"
     format = _EXTENSIONS.get(Path(plain_name(path)).suffix) or format_of_name(path, loosely=True)

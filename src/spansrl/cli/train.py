@@ -76,7 +76,7 @@ def command(
 
     After every epoch the model labels dev.jsonl, and the weights with the best F1 are kept in --out, which is
     a model directory for `spansrl label`. A run may be cut off at any moment, by Ctrl-C, kill or a power cut:
-    the same command with --resume goes on where it was, and with --threads 1 to the very same final weights.
+    the same command with --resume continues, and with --threads 1 reaches exactly the same weights.
     """
     from spansrl.cli.torch_extra import require_torch, use_device
 
@@ -222,7 +222,7 @@ class StopSignal:
 
 
 class _Display(Protocol):
-    """Something that shows a run while it goes on."""
+    """Something that shows a run while it continues."""
 
     def __enter__(self) -> Any: ...
 
@@ -232,7 +232,7 @@ class _Display(Protocol):
 
 
 class _Lines:
-    """A line an epoch, and one a minute in between."""
+    """A line per epoch, and one a minute in between."""
 
     def __init__(self, every: float = 60.0) -> None:
         self.every = every
@@ -261,7 +261,7 @@ class _Lines:
 
 
 class _Bar:
-    """One bar for the whole run, and a line an epoch above it."""
+    """One bar for the whole run, and a line per epoch above it."""
 
     def __init__(self, console: Console) -> None:
         # The estimate looks far back, so that it takes the evaluations in.

@@ -94,7 +94,7 @@ def build_examples(
     """Return the examples of a directory, an archive or a URL of frames; None is the pinned commit.
 
     Those that share eight words in a row with one of the sentences `unlike`, or all of theirs, are left out:
-    what a model is to be tested with must not be learnt.
+    what a model is to be tested with must not be learned.
     """
     frames = read_frame_files(source, "--frames", progress=progress)
     if not frames.files:

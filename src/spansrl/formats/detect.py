@@ -30,7 +30,7 @@ _SKEL_COLUMNS = 8
 
 
 def format_of_name(path: str | Path, *, loosely: bool = False) -> str | None:
-    """Return the format that the name stands for; `loosely` also for names used for more than one."""
+    """Return the format of the name; `loosely` also for names used for more than one."""
     name = plain_name(path)
     table = _NAMES + _LOOSE_NAMES if loosely else _NAMES
     return next((format for pattern, format in table if pattern.search(name)), None)

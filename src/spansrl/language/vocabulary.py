@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from spansrl.structures import Sentence
 
-UNKNOWN = "<unknown>"  # the word that stands for all words without a vector
+UNKNOWN = "<unknown>"  # the word for all words without a vector
 
 
 class Vocabulary:

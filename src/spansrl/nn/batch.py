@@ -23,7 +23,7 @@ from spansrl.structures import Sentence
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """Gold arguments of a batch, flat: K labelled spans, ends inclusive."""
+    """Gold arguments of a batch, flat: K labeled spans, ends inclusive."""
 
     prop: Tensor  # (K,) which of the batch's N propositions
     role: Tensor  # (K,)
@@ -42,7 +42,7 @@ class Batch:
     pred: Tensor  # (N,)
     gold: Gold
     syntax: SyntaxGold | None = None  # where heads and relations are learned too
-    tasks: TaskGold | None = None  # where predicates and senses are learnt too
+    tasks: TaskGold | None = None  # where predicates and senses are learned too
     teacher: Tensor | None = None  # (N, T, C) teachers' targets, see `outputs.base`; anything at padding
     taught: Tensor | None = None  # (N,) whether the teachers were asked about the proposition
 
@@ -114,10 +114,10 @@ class Corpus:
         inventory: SenseInventory | None = None,
         partial: Sequence[Sequence[Sentence]] = (),
     ) -> Corpus:
-        """The sentences as arrays; arguments with foreign roles cannot be learnt and are left out.
+        """The sentences as arrays; arguments with foreign roles cannot be learned and are left out.
 
         With an inventory of senses, predicates and senses are labels too. The sentences `partial`, in which
-        not every predicate is labelled, follow the others.
+        not every predicate is labeled, follow the others.
         """
         more = [sent for part in partial for sent in part]
         tasks = None if inventory is None else TaskLabels.of(sentences, inventory, more)

@@ -98,7 +98,7 @@ class ExpertFeatures:
     """Every expert's token vectors of a corpus's propositions, computed once, memory-mapped."""
 
     corpus: Corpus
-    stores: tuple[Ragged, ...]  # a row a proposition
+    stores: tuple[Ragged, ...]  # a row per proposition
 
     def take(self, props: Any) -> MixtureInput:
         """The vectors of chosen propositions."""
@@ -257,7 +257,7 @@ def share_sources(experts: Sequence[Network]) -> None:
 
 
 def _alignment(expert: Network, roles: Sequence[str]) -> Tensor:
-    """Where each of the roles stands in the expert's own order."""
+    """Where each of the roles is in the expert's own order."""
     return torch.from_numpy(expert.roles.ids(roles))
 
 

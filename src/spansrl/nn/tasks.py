@@ -1,6 +1,6 @@
 """What a text needs beside arguments: which tokens are predicates, of which type, and in which sense.
 
-Both are read from the token vectors of the one pass a sentence, and learnt with the arguments, as further
+Both are read from the token vectors of the one pass per sentence, and learned with the arguments, as further
 terms of one joint likelihood.
 """
 
@@ -40,7 +40,7 @@ class TaskGold:
 class TaskLabels:
     """A corpus's gold predicates and senses as arrays."""
 
-    types: Ragged  # a row a sentence
+    types: Ragged  # a row per sentence
     sense: IntArray  # (P,)
     candidates: IntArray  # (P, C)
 
@@ -48,10 +48,10 @@ class TaskLabels:
     def of(
         cls, sentences: Sequence[Sentence], inventory: SenseInventory, partial: Sequence[Sentence] = ()
     ) -> TaskLabels:
-        """Types by part of speech; a predicate's candidates are those that labelling will offer.
+        """Types by part of speech; a predicate's candidates are those that labeling will offer.
 
         The sentences `partial` follow the others. Their tokens have no class: to learn predicates from those
-        alone that are labelled would be to learn that every token is one.
+        alone that are labeled would be to learn that every token is one.
         """
         props = [
             *((sent, prop, _type(sent, prop)) for sent in sentences for prop in sent.props),

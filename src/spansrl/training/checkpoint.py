@@ -176,7 +176,7 @@ def load_state(
     average: WeightAverage | None = None,
     workers: Workers = ALONE,
 ) -> dict[str, Any]:
-    """Put module, optimiser and random state back; returns the facts that were saved with them."""
+    """Put module, optimizer and random state back; returns the facts that were saved with them."""
     facts = read_state_facts(path)
     tensors = _load_tensors(path)
     if "sha256" in facts and facts["sha256"] != _digest(tensors):

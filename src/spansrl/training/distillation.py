@@ -24,7 +24,7 @@ from spansrl.nn.network import Network
 def teacher_marginals(
     teachers: Sequence[Network], corpus: Corpus, cache: Path, progress: Progress | None = None
 ) -> Ragged:
-    """The teachers' mean marginals of the corpus, a row a proposition, memory-mapped from the cache."""
+    """The teachers' mean marginals of the corpus, a row per proposition, memory-mapped from the cache."""
     features = expert_features(teachers, corpus, cache, progress)
     outputs = [teacher.output for teacher in teachers]
     kinds = {teacher.config.output.kind for teacher in teachers}

@@ -26,7 +26,7 @@ class _Predicates:
 
 
 class ArgumentsGraph(nn.Module):
-    """Token vectors and predicates -> scores of arguments and, where learnt, of senses."""
+    """Token vectors and predicates -> scores of arguments and, where learned, of senses."""
 
     def __init__(self, network: Network) -> None:
         super().__init__()

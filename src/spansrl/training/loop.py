@@ -1,7 +1,7 @@
 """One loop for every model: a generator of steps. Saving, logging and progress bars are the caller's.
 
 A model offers `loss(batch, inputs)`; the loop asks for an epoch's batches by number, so that their order
-depends on seed and epoch alone, and a run that was cut off goes on from its `Position` unharmed.
+depends on seed and epoch alone, and a run that was cut off continues from its `Position` unharmed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Trainable(Protocol):
     """What the loop needs of a model."""
 
     def loss(self, batch: Batch, inputs: Any) -> Tensor:
-        """The batch's loss, to be minimised."""
+        """The batch's loss, to be minimized."""
 
     def train(self, mode: bool = True) -> Any:
         """Switch dropout on or off."""

@@ -40,7 +40,7 @@ if sys.platform != "win32":
 
 RECORD = "run.json"
 LOG = "log.jsonl"
-FREE_SETTINGS = {"training.save_minutes"}  # may differ when a run is resumed: nothing learnt depends on them
+FREE_SETTINGS = {"training.save_minutes"}  # may differ when a run is resumed: nothing learned depends on them
 
 
 @contextlib.contextmanager
@@ -113,7 +113,7 @@ def take_up(
     environment: Mapping[str, Any],
     workers: Workers = ALONE,
 ) -> None:
-    """Put model, optimiser and random state back, and the directory's other files in line with them."""
+    """Put model, optimizer and random state back, and the directory's other files in line with them."""
     load_state(out / STATE, model, optimizer, average, workers)
     if not workers.is_first:
         return

@@ -312,7 +312,7 @@ def execute(
 
 
 def log_line(event: Event, dev: Score) -> dict[str, Any]:
-    """An epoch as a line of the log; null stands for times that no single process has seen."""
+    """An epoch as a line of the log; null means times that no single process has seen."""
     step = event.step
     return {
         "epoch": step.epoch + 1,

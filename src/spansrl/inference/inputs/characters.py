@@ -1,4 +1,4 @@
-"""Tokens in the characters that ELMo reads, as NumPy arrays; training and labelling share it.
+"""Tokens in the characters that ELMo reads, as NumPy arrays; training and labeling share it.
 
 A character is a byte of UTF-8, or one of the marks around words and sentences. The ids are those of bilm-tf
 and AllenNLP, where 0 is no character.

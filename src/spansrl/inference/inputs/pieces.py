@@ -1,4 +1,4 @@
-"""Tokens in the word pieces of a pretrained encoder, as NumPy arrays; training and labelling share it.
+"""Tokens in the word pieces of a pretrained encoder, as NumPy arrays; training and labeling share it.
 
 Sentences longer than the encoder's positions are read in windows, so length is never an error.
 """
@@ -34,7 +34,7 @@ class PieceBatch:
     n_tokens: int  # T
 
     def first_pieces(self) -> IntArray:
-        """(S, T): where each token's first piece stands in the flat (W · P) pieces; 0 at padding."""
+        """(S, T): where each token's first piece is in the flat (W · P) pieces; 0 at padding."""
         size = self.n_sentences * self.n_tokens
         flat = self.token.reshape(-1)
         first = np.zeros(size + 1, dtype=np.int64)
@@ -95,7 +95,7 @@ class PieceStore:
 
 @dataclass(frozen=True, slots=True)
 class PieceTokenizer:
-    """A fast tokeniser of the encoder's own, given tokens that are already cut."""
+    """A fast tokenizer of the encoder's own, given tokens that are already cut."""
 
     tokenizer: Any
     window: int  # the most pieces that the encoder reads at once
@@ -120,7 +120,7 @@ class PieceTokenizer:
         )
 
     def _encode(self, sentences: list[list[str]]) -> list[Any]:
-        """Encodings in which every token has a piece: one that the tokeniser makes nothing of becomes '?'."""
+        """Encodings in which every token has a piece: one that the tokenizer makes nothing of becomes '?'."""
         encodings: list[Any] = self.tokenizer.encode_batch(sentences, is_pretokenized=True)
         for k, (tokens, encoding) in enumerate(zip(sentences, encodings, strict=True)):
             if missing := set(range(len(tokens))).difference(encoding.word_ids):
@@ -150,7 +150,7 @@ class PieceTokenizer:
 
 
 def load_tokenizer(directory: Path) -> Any:
-    """The fast tokeniser in an encoder's directory, set to read whole sentences of cut tokens."""
+    """The fast tokenizer in an encoder's directory, set to read whole sentences of cut tokens."""
     from tokenizers import Tokenizer
     from tokenizers.pre_tokenizers import ByteLevel
 
@@ -171,7 +171,7 @@ def load_tokenizer(directory: Path) -> Any:
 
 
 def _readable(token: str) -> str:
-    """A token as the tokeniser may see it: not endlessly long, and without halves of surrogate pairs."""
+    """A token as the tokenizer may see it: not endlessly long, and without halves of surrogate pairs."""
     return token[:_LONGEST_TOKEN].encode("utf-8", "replace").decode("utf-8")
 
 

@@ -78,7 +78,7 @@ class Vectors:
         return next(self._ids[word] for word in UNKNOWN_WORDS if word in self._ids)
 
     def normalise(self, token: str) -> str:
-        """The word whose row stands for the token."""
+        """The word whose row represents the token."""
         return next((word for word in _spellings(token) if word in self._ids), self.words[self.unknown])
 
     def lookup(self, tokens: Sequence[str]) -> NDArray[np.int64]:

@@ -80,7 +80,7 @@ class EmbedderKind(Protocol):
 
 
 class EncoderGraph(nn.Module):
-    """Embedder inputs -> token vectors (S, T, D) and, where learnt, scores of tokens as predicates."""
+    """Embedder inputs -> token vectors (S, T, D) and, where learned, scores of tokens as predicates."""
 
     def __init__(self, tasks: TaskHeads | None) -> None:
         super().__init__()

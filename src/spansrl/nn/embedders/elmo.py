@@ -199,7 +199,7 @@ class _ProjectedLstm(_Frozen):
 class Elmo(nn.Module):
     """Sentences as characters -> all layers of the bidirectional language model; frozen.
 
-    Every sentence is read on its own. With `carry_state=True`, row b of a batch goes on where row b of the
+    Every sentence is read on its own. With `carry_state=True`, row b of a batch continues where row b of the
     batch before ended, as bilm-tf does when it dumps embeddings; `reset_state` starts anew.
     """
 

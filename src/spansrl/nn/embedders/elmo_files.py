@@ -107,7 +107,7 @@ class _OptionsFile:
         return tuple((width, count) for width, count in value)
 
     def _get(self, key: str, default: Any) -> Any:
-        """The value; where there is a default, it stands for a missing key and for null."""
+        """The value; where there is a default, it replaces a missing key or null."""
         value = self._values
         for part in key.split("."):
             value = value.get(part) if isinstance(value, dict) else None

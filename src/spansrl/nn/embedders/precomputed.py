@@ -100,7 +100,7 @@ def read_precomputed(path: Path) -> Precomputed:
 def write_precomputed(
     path: Path, sentences: Iterable[Sequence[str]], elmo: Elmo, *, batch_size: int = 32
 ) -> None:
-    """Write all layers of the tokenised sentences to a file that `read_precomputed` takes."""
+    """Write all layers of the tokenized sentences to a file that `read_precomputed` takes."""
     device = next(elmo.buffers()).device
     with replacing(path) as (partial,), open_hdf5(partial, "w") as file:
         for first, batch in _batches(sentences, batch_size):

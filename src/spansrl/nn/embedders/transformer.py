@@ -44,7 +44,7 @@ class PieceInput:
 
 
 class Transformer(nn.Module):
-    """A pretrained encoder with its tokeniser: sentences in, (S, T, L, D) vectors of every layer out."""
+    """A pretrained encoder with its tokenizer: sentences in, (S, T, L, D) vectors of every layer out."""
 
     def __init__(self, directory: Path, *, pooling: str = "mean", weights: bool = True) -> None:
         """`weights=False` builds the architecture only, for weights that come from elsewhere."""

@@ -59,7 +59,7 @@ class TransformerEmbedder(Embedder):
         return out
 
     def save_files(self, files: Path) -> None:
-        """Architecture and tokeniser; the weights are among the model's own."""
+        """Architecture and tokenizer; the weights are among the model's own."""
         copy_encoder(self.directory, files, weights=False)
 
     def costs(self, store: PieceStore) -> IntArray:
