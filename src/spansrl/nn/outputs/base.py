@@ -43,7 +43,7 @@ class Output(nn.Module):
         if batch.teacher is None or batch.taught is None:
             return gold
         teacher = batch.teacher
-        if not bool(batch.taught.all()):  # gold is in where the teacher was not asked
+        if not bool(batch.taught.all()):  # gold takes the place of a teacher that was not asked
             own = self.gold_targets(mask, batch.pred, batch.gold).flatten(2)
             teacher = teacher.where(batch.taught[:, None, None], own.to(teacher.dtype))
         return (1 - teacher_weight) * gold + teacher_weight * self.teacher_loss(h, mask, batch.pred, teacher)
