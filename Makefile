@@ -40,25 +40,34 @@ format: $(DEV)/ready-$(KEY)
 	$(DEV)/bin/python -m ruff format .
 	$(DEV)/bin/python -m ruff check --fix .
 
-# The benchmarks without arguments; benchmarks/labelling.py needs a model and sentences.
+# The benchmarks that need no model of yours, in minutes; DATA is a file of sentences with gold predicates, by
+# default the everyday set. The others in benchmarks/ want a model, sentences or a commit.
+DATA :=
 bench: $(DEV)/ready-$(KEY)
-	for script in decoding span_loss training_step text; do $(DEV)/bin/python benchmarks/$$script.py || exit 1; done
+	@for script in decoding.py span_loss.py training_step.py "text.py $(if $(DATA),--data $(DATA))" long_sentences.py; do \
+	    $(DEV)/bin/python benchmarks/$$script || exit 1; echo; done
 
 # Fuzzing, tampering, overload, signals and slow clients against real processes: minutes, times SCALE.
 SCALE := 1
 torture: $(DEV)/ready-$(KEY)
 	$(DEV)/bin/python benchmarks/torture.py --scale $(SCALE)
 
-# Recompute the figures in the shipped model's card; fails where they differ. Needs the sources of EWT.
-SOURCES := ../shared/data
+# Recompute the figures in the shipped model's card; fails where they differ. The sources of EWT are read from the
+# directory SOURCES, or downloaded.
+SOURCES := $(wildcard ../shared/data)
 scores: $(BASE)/ready-$(KEY)
-	test -e build/ewt/test.jsonl || $(BASE)/bin/spansrl data ewt --out build/ewt \
-	    --propbank $(SOURCES)/propbank-release-ewt.tar.xz --ud $(SOURCES)/ud-english-ewt.tar.xz
+	@test -e build/ewt/test.jsonl || { \
+	    echo "Building EWT in build/ewt from $(or $(SOURCES),downloaded sources (to use files: make scores SOURCES=DIR))"; \
+	    $(BASE)/bin/spansrl data ewt --out build/ewt $(if $(SOURCES),\
+	        --propbank $(SOURCES)/propbank-release-ewt.tar.xz --ud $(SOURCES)/ud-english-ewt.tar.xz); }
 	$(BASE)/bin/spansrl appraise build/ewt/test.jsonl --compare --threads 1
 
-# docs/cli.md is the help of every command.
+# What the documentation shows of the program: the help of every command, the output of code, the pictures.
 docs: $(DEV)/ready-$(KEY)
 	$(DEV)/bin/python docs/write_cli.py
+	$(DEV)/bin/python benchmarks/corpus.py --page
+	$(DEV)/bin/python docs/write_outputs.py
+	$(DEV)/bin/python docs/write_pictures.py
 
 # The documentation as a site in build/site; broken links and unknown names are errors.
 site: $(DEV)/ready-$(KEY)

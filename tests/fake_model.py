@@ -1,4 +1,4 @@
-"""A Model made of dice, sentences that teach senses, and what must hold of whatever is labelled."""
+"""A Model made of dice, sentences that teach senses, and what must hold of whatever is labeled."""
 
 from __future__ import annotations
 
@@ -96,12 +96,12 @@ class FakeModel:
             start[n, : lengths[n]], end[n, : lengths[n]] = self.spread * own.normal(size=(2, *shape))
             senses[n] = own.normal(size=self.senses)
         log_z = log_partition(start, end, lengths)
-        arguments = SpanScores(start, end, log_z, lengths=lengths, pred=pred)
+        arguments = SpanScores(start, end, lengths, pred, log_z=log_z)
         return PredicateScores(arguments, senses if self.senses else None)
 
 
 def check_legal(sent: Sentence) -> None:
-    """Every promise about the propositions of a labelled sentence."""
+    """Every promise about the propositions of a labeled sentence."""
     for prop in sent.props:
         check_proposition(prop, len(sent))
 
@@ -124,7 +124,7 @@ def check_proposition(prop: Proposition, size: int) -> None:
 
 
 def without_chances(sentences: Sequence[Sentence]) -> list:
-    """What must be equal to the bit, whatever a sentence was labelled with."""
+    """What must be equal to the bit, whatever a sentence was labeled with."""
     return [
         (
             sent.tokens,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 
-class Labelled(NamedTuple):
+class Labeled(NamedTuple):
     """A span with tokens i to j, both inclusive, and a role index; sorts as ties are broken."""
 
     i: int
@@ -37,26 +37,26 @@ def span_log_partition(start: np.ndarray, end: np.ndarray) -> list[float]:
     return [log_sum_exp(float(start[i, r] + end[j, r]) for i, j in all_spans(T)) for r in range(R)]
 
 
-def span_candidates(start: np.ndarray, end: np.ndarray, pred: int) -> dict[Labelled, float]:
+def span_candidates(start: np.ndarray, end: np.ndarray, pred: int) -> dict[Labeled, float]:
     """Lines 6 and 7 of Algorithm 1: F of the spans that do not cover the predicate and score above Null."""
     T, R = start.shape
-    scores = {Labelled(i, j, r): float(start[i, r] + end[j, r]) for i, j in all_spans(T) for r in range(R)}
+    scores = {Labeled(i, j, r): float(start[i, r] + end[j, r]) for i, j in all_spans(T) for r in range(R)}
     return {
         (i, j, r): score
         for (i, j, r), score in scores.items()
-        if not i <= pred <= j and score > scores[Labelled(pred, pred, r)]
+        if not i <= pred <= j and score > scores[Labeled(pred, pred, r)]
     }
 
 
-def overlap(a: Labelled, b: Labelled) -> bool:
+def overlap(a: Labeled, b: Labeled) -> bool:
     return a[0] <= b[1] and b[0] <= a[1]
 
 
 def greedy_search(
-    candidates: dict[Labelled, float], rank: Callable[[Labelled], float], core: Sequence[bool]
-) -> set[Labelled]:
+    candidates: dict[Labeled, float], rank: Callable[[Labeled], float], core: Sequence[bool]
+) -> set[Labeled]:
     """Lines 4 to 14 of Algorithm 1, word for word."""
-    spans: set[Labelled] = set()
+    spans: set[Labeled] = set()
     used_cores: set[int] = set()
     for span in sorted(candidates, key=lambda span: (-rank(span), span)):
         r = span[2]
@@ -67,7 +67,7 @@ def greedy_search(
     return spans
 
 
-def argmax_search(candidates: dict[Labelled, float]) -> set[Labelled]:
+def argmax_search(candidates: dict[Labeled, float]) -> set[Labeled]:
     """Eq. 1: the best span of each role that has one above Null."""
     roles = {span[2] for span in candidates}
     return {
@@ -76,12 +76,12 @@ def argmax_search(candidates: dict[Labelled, float]) -> set[Labelled]:
     }
 
 
-def is_legal(spans: Iterable[Labelled], core: Sequence[bool]) -> bool:
+def is_legal(spans: Iterable[Labeled], core: Sequence[bool]) -> bool:
     """No overlap, no core role twice."""
     return not any(overlap(a, b) or (a[2] == b[2] and core[a[2]]) for a, b in combinations(spans, 2))
 
 
-def legal_sets(candidates: Sequence[Labelled], core: Sequence[bool]) -> Iterator[tuple[Labelled, ...]]:
+def legal_sets(candidates: Sequence[Labeled], core: Sequence[bool]) -> Iterator[tuple[Labeled, ...]]:
     """Every legal set of candidates, the empty one included."""
     if not candidates:
         yield ()
@@ -103,9 +103,8 @@ def path_score(
     emissions: np.ndarray,
     transitions: np.ndarray,
     start_scores: np.ndarray,
-    end_scores: np.ndarray,
 ) -> float:
     """The score of one tag sequence under a linear-chain CRF."""
-    score = start_scores[path[0]] + end_scores[path[-1]]
+    score = start_scores[path[0]]
     score += sum(emissions[t, tag] for t, tag in enumerate(path))
     return float(score + sum(transitions[a, b] for a, b in pairwise(path)))

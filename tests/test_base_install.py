@@ -1,4 +1,4 @@
-"""The base install, without extras: text is labelled, corpora are built and scored, and it starts quickly."""
+"""The base install, without extras: text is labeled, corpora are built and scored, and it starts quickly."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_predictions_are_scored(corpus):
 
 
 @needs_model
-def test_text_is_labelled(tmp_path):
+def test_text_is_labeled(tmp_path):
     program = """
 import spansrl
 document = spansrl.load(threads=1, frames=False)(sys.argv[1])
@@ -118,7 +118,7 @@ for sent in document:
 
 
 @needs_model
-def test_text_is_labelled_on_the_command_line(tmp_path):
+def test_text_is_labeled_on_the_command_line(tmp_path):
     letter = tmp_path / "letter.txt"
     letter.write_text(TEXT, encoding="utf-8")
     done = spansrl("label", letter, "--threads", "1", "--no-frames")
@@ -130,7 +130,7 @@ def test_text_is_labelled_on_the_command_line(tmp_path):
 
 
 @needs_model
-def test_labelling_loads_what_it_needs_and_no_more():
+def test_labeling_loads_what_it_needs_and_no_more():
     loaded = loaded_after(RUN.format(args=["label", "--threads", "1", TEXT]))
     assert {"numpy", "onnxruntime", "tokenizers"} <= loaded
     assert not loaded & {"rich", "torch", "spansrl.visualize", "spansrl.formats.sources"}

@@ -17,6 +17,7 @@ import click
 import pytest
 
 import spansrl
+import write_outputs
 from spansrl.cli import COMMANDS, cli
 from spansrl.corpora.ewt import build_ewt
 from spansrl.formats import write_sentences
@@ -65,13 +66,27 @@ def parse(line: str) -> None:
 
 
 @needs_model
-def test_the_code_in_the_readme_prints_what_the_readme_says(monkeypatch, capsys, tmp_path):
-    (code,), (output, drawing) = blocks(README, "python"), blocks(README, "text")
+@pytest.mark.parametrize("page", write_outputs.PAGES, ids=name_of)
+def test_pages_show_what_their_code_prints(page, monkeypatch, tmp_path):
+    text = page.read_text(encoding="utf-8")
+    for module in ("spacy", "duckdb", "pandas"):
+        if f">>> import {module}" in text or f"to_{module}" in text:
+            pytest.importorskip(module)
     monkeypatch.setenv("SPANSRL_HOME", str(tmp_path))
-    exec(compile(code, "README.md", "exec"), {})
-    assert capsys.readouterr().out == output
-    text = re.search(r'spansrl label "([^"]+)"', README)[1]
-    assert f"{spansrl.load()(text)}\n" == drawing
+    assert write_outputs.updated(text) == text, "run: make docs"
+
+
+@needs_model
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("```python\nprint(1)\nprint(2)\n```\n\n```text\n0\n```", "1\n2\n```"),
+        ("```sh\nspansrl --version\n```\n\n```text\n0\n```", f"{spansrl.__version__}\n```"),
+        (">>> x = 1\n```pycon\n>>> x = 1\n>>> x + 1\n3\n>>> x\n1\n```", ">>> x + 1\n2\n>>> x\n1\n```"),
+    ],
+)
+def test_a_page_that_shows_something_else_is_renewed(old, new):
+    assert write_outputs.updated(old).endswith(new)
 
 
 @needs_model
@@ -151,6 +166,22 @@ def test_the_commands_of_the_quickstart_run(tmp_path):
     assert '"sense": "sell.01"' in done.stdout
     assert "Number of Propositions" in done.stdout
     assert {"letters.jsonl", "letters.html", "predicted.jsonl"} <= {path.name for path in tmp_path.iterdir()}
+
+
+@needs_model
+@pytest.mark.long
+def test_the_commands_of_the_readme_run_in_their_order(tmp_path):
+    sources = f"--propbank {SAMPLE}/propbank-release --ud {SAMPLE}/UD_English-EWT"  # tests do not download
+    lines = [line for line in commands(README) if not line.startswith("spansrl serve")]
+    script = "\n".join(lines).replace("spansrl data ewt", f"spansrl data ewt {sources}")
+    done = run_script(
+        ["bash", "-c", f"cd {shlex.quote(str(tmp_path))}\n{PRELUDE}{script}"],
+        ROOT=str(ROOT),
+        SPANSRL_HOME=str(tmp_path),
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "report" / "report.html").exists()
+    assert (tmp_path / "models" / "tiny" / "arguments.onnx").exists()
 
 
 @needs_model

@@ -38,10 +38,8 @@ class Ragged:
         first = self.offsets[rows]
         lengths = self.offsets[rows + 1] - first
         steps = np.arange(max(1, lengths.max(initial=0)))
-        where = first[:, None] + np.minimum(
-            steps, np.maximum(lengths - 1, 0)[:, None]
-        )  # (len(rows), longest)
-        return np.asarray(self.values[where])
+        within = np.minimum(steps, np.maximum(lengths - 1, 0)[:, None])  # (len(rows), longest)
+        return np.asarray(self.values[first[:, None] + within])
 
 
 def offsets_of(lengths: Sequence[int] | IntArray) -> IntArray:

@@ -48,7 +48,6 @@ def taken_aligned(data: Json, key: str, size: int) -> tuple[str, ...] | None:
 
 
 def strings(value: Any, where: str) -> tuple[str, ...]:
-    """A list of strings."""
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise DataError(f"'{where}' must be a list of strings, found {kind(value)}")
     return tuple(value)
@@ -62,7 +61,6 @@ def integer(value: Any, where: str) -> int:
 
 
 def pair(value: Any, where: str) -> tuple[int, int]:
-    """Two integers."""
     if not isinstance(value, list) or len(value) != 2:
         raise DataError(f"'{where}' must be a pair [start, end], found {kind(value)}")
     return integer(value[0], where), integer(value[1], where)
@@ -86,7 +84,6 @@ def ranges(value: Any, size: int, text: str | None) -> tuple[tuple[int, int], ..
 
 
 def offset(value: Any, where: str) -> int | None:
-    """An optional character offset."""
     if value is not None and integer(value, where) < 0:
         raise DataError(f"'{where}' is {value}, but offsets count from 0")
     return value  # type: ignore[no-any-return]  # checked just now

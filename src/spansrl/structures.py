@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 
 PREDICATE_TYPES = ("verb", "noun", "adjective", "auxiliary")
 
+# The columns of `rows`: those of the predicate, then those of the argument.
+ROW_COLUMNS = (
+    *("sentence", "pred", "word", "lemma", "sense", "type", "predicate_prob", "sense_prob"),
+    *("role", "text", "start", "end", "char_start", "char_end", "prob", "meaning"),
+)
+
 
 class Span(NamedTuple):
     """Tokens start .. end-1 of one sentence. A tuple, so that it sorts, hashes and unpacks at full speed."""
@@ -183,13 +189,11 @@ class Sentence:
         return self.tokens[index]
 
     def __repr__(self) -> str:
-        return f"<Sentence {_shortened(self._as_text())!r} {counted(len(self.props), 'proposition')}>"
+        text = " ".join(self.tokens) if self.text is None else self.text
+        return f"<Sentence {_shortened(text)!r} {counted(len(self.props), 'proposition')}>"
 
     def __str__(self) -> str:
         return _drawing([self])
-
-    def _as_text(self) -> str:
-        return " ".join(self.tokens) if self.text is None else self.text
 
     def to_dict(self) -> Json:
         """The sentence in the wire format."""
@@ -393,7 +397,7 @@ def _data_frame(rows: list[Json]) -> pandas.DataFrame:
         frame = importlib.import_module("pandas").DataFrame
     except ImportError as error:
         raise MissingExtraError("to_pandas()", "pandas") from error
-    return frame(rows, columns=_COLUMNS)
+    return frame(rows, columns=ROW_COLUMNS)
 
 
 def _json(data: Json, indent: int | None) -> str:
@@ -411,7 +415,7 @@ def _rows(sent: Sentence, number: int, base: int | None) -> list[Json]:
         predicate = (number, prop.pred, prop.text, prop.lemma, prop.sense, prop.type)
         probs = (_plain(prop.prob), _plain(prop.sense_prob))
         cells = (_argument_row(sent, arg, base) for arg in prop.args or [None])
-        rows += [dict(zip(_COLUMNS, (*predicate, *probs, *own), strict=True)) for own in cells]
+        rows += [dict(zip(ROW_COLUMNS, (*predicate, *probs, *own), strict=True)) for own in cells]
     return rows
 
 
@@ -427,11 +431,6 @@ def _argument_row(sent: Sentence, arg: Argument | None, base: int | None) -> tup
 def _plain(prob: float | None) -> float | None:
     """Turn a probability that may be a NumPy number into a float."""
     return None if prob is None else float(prob)
-
-
-_PREDICATE_COLUMNS = ("sentence", "pred", "word", "lemma", "sense", "type", "predicate_prob", "sense_prob")
-_ARGUMENT_COLUMNS = ("role", "text", "start", "end", "char_start", "char_end", "prob", "meaning")
-_COLUMNS = (*_PREDICATE_COLUMNS, *_ARGUMENT_COLUMNS)
 
 
 def _placed_sentence(data: Any, number: int, text: str) -> Sentence:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from builders import make_prop
 from spansrl.analysis.appraisal import appraise
@@ -21,7 +22,7 @@ GIVEN = [
     Sentence(GOLD[1].tokens, (make_prop(1, ("ARG1", 0, 1), sense="rain.02", sense_prob=0.6, type="verb"),)),
     GOLD[2],
 ]
-# Of two predicates it finds the first, and three tokens that are none.
+# Of two predicates it finds the first, and three tokens that are not predicates.
 FOUND = [
     Sentence(GOLD[0].tokens, (make_prop(1), *GIVEN[0].props, make_prop(3))),
     Sentence(GOLD[1].tokens, (make_prop(0),)),
@@ -30,17 +31,18 @@ FOUND = [
 
 
 class Answers:
-    """A pipeline that has its answers by heart."""
+    """A pipeline with fixed answers."""
 
     def label(self, sentences: Iterable[Sentence], *, predicates: object = None) -> Iterator[Sentence]:
         return iter(GIVEN if predicates == "given" else FOUND)
 
 
-def test_figures_are_counted_as_by_hand():
-    figures = appraise(Answers(), GOLD).to_dict()
+def test_figures_of_three_sentences_counted_by_hand():
+    figures = appraise(Answers(), GOLD)
     assert (figures["sentences"], figures["predicates"]) == (3, 2)
     assert figures["arguments"] == {"precision": 50.0, "recall": 50.0, "f1": 50.0}
     assert figures["found"] == {"precision": 25.0, "recall": 50.0, "f1": 33.33}
+    assert figures["end_to_end"] == {"precision": 100.0, "recall": 50.0, "f1": 66.67}
     assert figures["senses"] == 50.0
     assert figures["calibration"]["senses"] == 0.35  # (|0.9 − 1| + |0.6 − 0|) / 2
     assert figures["by_type"]["verb"] == {
@@ -50,3 +52,14 @@ def test_figures_are_counted_as_by_hand():
         "arguments_f1": 50.0,
     }
     assert figures["by_role"]["ARG1"] == {"gold": 1, "precision": 0.0, "recall": 0.0, "f1": 0.0}
+
+
+def test_genres_are_scored_apart_where_there_are_several():
+    gold = [
+        replace(sent, id=f"{genre}/a#1") for sent, genre in zip(GOLD, ("news", "mail", "mail"), strict=True)
+    ]
+    assert appraise(Answers(), GOLD)["by_genre"] == {}
+    assert appraise(Answers(), gold)["by_genre"] == {
+        "mail": {"predicates": 1, "arguments_f1": 0.0, "end_to_end_f1": 0.0},
+        "news": {"predicates": 1, "arguments_f1": 66.67, "end_to_end_f1": 66.67},
+    }

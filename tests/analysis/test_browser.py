@@ -17,7 +17,7 @@ def test_a_page_that_complains_and_calls_out_is_noticed(browser, tmp_path):
     assert any("oh no" in message for message in console_errors(browser))
 
 
-def test_a_quiet_page_leaves_no_trace(browser, tmp_path):
+def test_a_page_without_requests_is_reported_as_such(browser, tmp_path):
     page = tmp_path / "page.html"
     page.write_text("<!DOCTYPE html><title>Quiet</title><link rel=icon href='data:,'>")
     browser.get(page.as_uri())

@@ -39,11 +39,11 @@ def test_an_error_that_no_table_names_has_an_example_too():
     assert [item.tags for item in part.items] == [("span: more than one repair",)]
 
 
-def test_the_note_does_not_call_right_what_was_not_asked_for():
+def test_the_note_distinguishes_no_errors_from_no_requested_examples():
     def note(inputs):
         return examples(inputs).parts[0].note
 
-    assert note(make_inputs(settings=Settings(examples=0))) == "No examples were asked for (--examples 0)."
+    assert note(make_inputs(settings=Settings(examples=0))) == "No examples were requested (--examples 0)."
     assert note(Inputs(GOLD, [make_system("gold", GOLD, GOLD)])) == "No errors."
 
 

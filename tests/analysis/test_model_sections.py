@@ -60,7 +60,9 @@ class FakeModel:
         for n, (length, p) in enumerate(zip(lengths.tolist(), pred.tolist(), strict=True)):
             rng = np.random.default_rng([self.seed, length, p])
             start[n, :length], end[n, :length] = rng.normal(0, 2, (2, length, len(ROLES)))
-        return PredicateScores(SpanScores(start, end, log_partition(start, end, lengths), lengths, pred))
+        return PredicateScores(
+            SpanScores(start, end, lengths, pred, log_z=log_partition(start, end, lengths))
+        )
 
 
 TRAINING = [
@@ -83,7 +85,7 @@ def with_vectors(inputs):
     return replace(inputs, model=FakeModel(vectors=known))
 
 
-def test_neighbours_that_agree_are_counted_for_right_and_wrong_predictions():
+def test_neighbors_that_agree_are_counted_for_right_and_wrong_predictions():
     settings = Settings(neighbors=2, min_count=1)
     section = neighbors(with_vectors(make_inputs(train=TRAINING, settings=settings)))
     rows = {row["of 2 neighbors agree"]: row for row in table(section, "consistency")}
@@ -103,7 +105,7 @@ def test_neighbours_that_agree_are_counted_for_right_and_wrong_predictions():
     assert [row[head] for row in (right, wrong, nowhere)] == [100, 0, None]
 
 
-def test_misclassified_spans_are_listed_with_their_neighbours():
+def test_misclassified_spans_are_listed_with_their_neighbors():
     settings = Settings(neighbors=2, min_count=1)
     section = neighbors(with_vectors(make_inputs(train=TRAINING, settings=settings)))
     first, second = table(section, "neighbors")
@@ -113,22 +115,22 @@ def test_misclassified_spans_are_listed_with_their_neighbours():
         "A2",
         "AM-DIR",
     )
-    assert (first["rank"], first["label"], first["neighbour"], first["its predicate"]) == (
+    assert (first["rank"], first["label"], first["neighbor"], first["its predicate"]) == (
         1,
         "AM-DIR",
         "over it",
         "go",
     )
-    assert (second["rank"], second["neighbour"], second["cosine"]) == (2, "out", pytest.approx(1))
+    assert (second["rank"], second["neighbor"], second["cosine"]) == (2, "out", pytest.approx(1))
 
 
-def test_spans_asked_for_come_first_whether_right_or_wrong():
+def test_requested_spans_come_first_whether_right_or_wrong():
     settings = Settings(neighbors=1, spans=("TODAY",))
     section = neighbors(with_vectors(make_inputs(train=TRAINING, settings=settings)))
     assert [row["span"] for row in table(section, "neighbors")] == ["today", "across the border"]
 
 
-def test_a_long_span_is_found_by_all_of_its_words_and_one_that_is_not_predicted_is_told():
+def test_a_long_span_is_found_by_all_of_its_words_and_an_unpredicted_one_is_noted():
     words = " ".join(f"word{k}" for k in range(30))
     gold = [make_sentence(f"Go {words}", (0, ("A1", 1, 31)))]
     settings = Settings(neighbors=1, spans=(words.upper().replace(" ", "  "), "no such"))
@@ -148,7 +150,7 @@ def test_a_long_span_is_found_by_all_of_its_words_and_one_that_is_not_predicted_
         ((1, ("A0", 0, 1)), TRAIN, "2 arguments in the training data, fewer than 3 neighbors; pass all of"),
     ],
 )
-def test_neighbours_are_skipped_where_there_is_nothing_to_search(answer, train, lack):
+def test_neighbors_are_skipped_where_there_is_nothing_to_search(answer, train, lack):
     words = " ".join(GOLD[0].tokens)
     system = make_system("span", GOLD[:1], [make_sentence(words, answer)])
     inputs = Inputs(GOLD[:1], [system], train=train, model=FakeModel(), settings=Settings(neighbors=3))
@@ -157,7 +159,7 @@ def test_neighbours_are_skipped_where_there_is_nothing_to_search(answer, train, 
     assert section.parts == ()
 
 
-def test_predictions_for_other_predicates_are_no_queries_but_keep_their_places():
+def test_predictions_for_other_predicates_are_not_queries_but_keep_their_indices():
     predicted = [
         make_sentence("People start their own business", (0, ("A1", 1, 2)), (1, ("A0", 0, 1), ("A1", 3, 5))),
         *SPAN[1:],
@@ -200,7 +202,7 @@ def test_label_embeddings_list_the_nearest_pairs_and_mark_kinds():
     assert (pairs[0]["label"], pairs[0]["other label"]) in {("A0", "A2"), ("A1", "A2")}
     assert pairs[-1]["cosine"] == pytest.approx(-1)
     (picture,) = section.pictures
-    assert len(picture.chart.names) == len(picture.chart.places) == 4  # AM-DIR is not in gold
+    assert len(picture.chart.names) == len(picture.chart.points) == 4  # AM-DIR is not in gold
     assert "TMP" in picture.chart.names
     assert [kind_of(role) for role in ("ARG2", "ARGM-LOC", "R-ARG0", "C-A1", "AA")] == [0, 1, 2, 2, 1]
 
@@ -285,14 +287,14 @@ def test_overlaps_and_repeated_core_roles_are_noticed():
     assert not repeats_core(args(("AM-TMP", 0, 1), ("AM-TMP", 2, 3)))
 
 
-def test_progress_is_told_for_every_predicate():
+def test_progress_is_reported_for_every_predicate():
     seen = []
     inputs = make_inputs(model=FakeModel(), progress=lambda *told: seen.append(told))
     decoders(inputs)
     assert seen[-1] == ("Decoders compared", 3, 3)
 
 
-def test_sections_that_lack_something_say_what_to_pass():
+def test_skipped_sections_name_the_missing_options():
     left = {section.name: section.skipped for section in build_sections(make_inputs())}
     assert left["neighbors"] == (
         "needs --model DIR (a span model) and --train FILE (the model's training data)"

@@ -71,7 +71,7 @@ def test_arguments_are_dropped_and_added_only_where_nothing_overlaps():
     assert add_arguments(gold, predicted) == ((*predicted, Phrase("A1", 4, 6)), 1)
 
 
-def test_kinds_are_told_in_the_order_of_the_repairs():
+def test_kinds_are_in_the_order_of_the_repairs():
     gold = spans(("A0", 0, 1), ("A1", 2, 5), ("AM-TMP", 6, 7))
     assert kinds_needed(gold, spans(("A1", 0, 1), ("A1", 3, 5))) == [
         "fix labels",
@@ -81,7 +81,7 @@ def test_kinds_are_told_in_the_order_of_the_repairs():
     assert kinds_needed(gold, gold) == []
 
 
-def test_an_error_that_no_repair_mends_is_told_as_well():
+def test_an_error_that_no_repair_fixes_is_reported_too():
     gold = spans(("A1", 2, 5), ("AM-TMP", 6, 7))
     assert kinds_needed(gold, spans(("A2", 3, 5), ("AM-TMP", 6, 7))) == [BEYOND]
     assert kinds_needed(gold, spans(("A2", 3, 5))) == ["add arguments", BEYOND]
@@ -118,13 +118,13 @@ def test_no_repair_takes_away_a_right_argument(gold, predicted):
 
 
 @given(PLACES)
-def test_what_is_right_needs_no_repair_and_nothing_needs_additions_only(gold):
+def test_a_correct_proposition_needs_no_repair_and_an_empty_one_only_additions(gold):
     gold = apart(gold)
     assert kinds_needed(gold, gold) == []
     assert kinds_needed(gold, ()) == ["add arguments"] * bool(gold)
 
 
-def test_the_table_says_what_each_repair_is_worth():
+def test_the_table_has_the_gain_of_each_repair():
     section = errors(make_inputs())
     rows = table(section, "repairs-1")
     assert [row["repair"] for row in rows] == ["as predicted", *(name for name, _ in REPAIRS)]
@@ -138,7 +138,7 @@ def test_the_table_says_what_each_repair_is_worth():
     assert by_kind["drop arguments"]["times"] == 0
 
 
-def test_progress_is_told_for_every_repair_of_every_system():
+def test_progress_is_reported_for_every_repair_of_every_system():
     told = []
     errors(make_inputs(progress=lambda *step: told.append(step)))
     assert told == [("Repairs", done, 14) for done in range(1, 15)]

@@ -46,7 +46,7 @@ def report(tmp_path):
     return tmp_path, names, sections
 
 
-def test_every_table_and_picture_has_a_file_and_no_others_are_there(report):
+def test_every_table_and_picture_has_a_file_and_there_are_no_others(report):
     folder, names, sections = report
     tables = {
         f"tables/{t.name}.{end}" for section in sections for t in section.tables for end in ("csv", "tex")
@@ -98,7 +98,7 @@ def test_the_markdown_has_every_table_and_links_every_picture(report):
     }
 
 
-def test_the_page_shows_every_table_and_picture_and_asks_nobody_for_anything(report, browser):
+def test_the_page_shows_every_table_and_picture_and_makes_no_requests(report, browser):
     folder, _, sections = report
     address = (folder / "report.html").as_uri()
     browser.get(address)
@@ -202,7 +202,7 @@ def test_what_came_with_the_data_is_text_on_the_page(tmp_path, browser):
     assert "\x1b" not in text
 
 
-def test_a_report_that_cannot_be_written_is_an_error_with_the_place(tmp_path):
+def test_a_report_that_cannot_be_written_is_an_error_with_the_path(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(FormatError, match=r"file.*: cannot be created: .*; choose another --out"):
         write_report(tmp_path / "file", "t", {}, [])

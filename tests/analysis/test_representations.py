@@ -65,13 +65,13 @@ def test_span_vectors_times_label_embeddings_are_the_scores(make, tmp_path):
     assert found == pytest.approx(np.array(expected), abs=2e-2)  # features are kept in half precision
 
 
-def test_a_crf_cannot_be_looked_into_and_says_why(tmp_path):
+def test_a_crf_model_is_refused_with_the_reason(tmp_path):
     directory = saved(tmp_path / "crf", output={"kind": "crf"})
     with pytest.raises(NoSpanModelError, match="holds a tagger"):
         load_model(directory, tmp_path)
 
 
-def test_an_exported_model_cannot_be_looked_into_and_the_run_behind_it_is_asked_for(tmp_path):
+def test_an_exported_model_is_refused_and_the_run_is_requested(tmp_path):
     directory = saved(tmp_path / "m")
     (directory / ENCODER_GRAPH).write_bytes(b"")
     load_model(directory, tmp_path)  # with its weights beside the graph, it still can

@@ -30,7 +30,7 @@ def blocks_of(keys, size):
 
 @pytest.mark.parametrize("distance", ["cosine", "euclidean"])
 @pytest.mark.parametrize("size", [1, 7, 50, 1000])
-def test_the_nearest_are_those_of_brute_force(distance, size, monkeypatch):
+def test_nearest_neighbors_match_brute_force(distance, size, monkeypatch):
     monkeypatch.setattr(search, "QUERY_ROWS", 4)
     monkeypatch.setattr(search, "KEY_ROWS", 9)
     rng = np.random.default_rng(1)
@@ -66,10 +66,10 @@ def test_progress_counts_keys():
     assert seen == [4, 8, 10]
 
 
-def test_no_queries_have_no_neighbours():
+def test_no_queries_have_no_neighbors():
     assert nearest(np.ones((0, 2)), [np.ones((5, 2))], 3).keys.shape == (0, 3)
 
 
-def test_fewer_keys_than_neighbours_is_an_error():
-    with pytest.raises(DataError, match="10 neighbors are asked for, but there are only 2 spans"):
+def test_fewer_keys_than_neighbors_is_an_error():
+    with pytest.raises(DataError, match="10 neighbors were requested, but there are only 2 spans"):
         nearest(np.ones((1, 2)), [np.ones((2, 2))], 10)

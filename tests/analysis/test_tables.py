@@ -49,7 +49,7 @@ def test_markdown_escapes_bars_and_marks_missing_cells():
         (0, "2 rows; tables/t.csv has all."),
     ],
 )
-def test_rows_that_a_page_does_not_show_are_told_of(shown, line):
+def test_the_number_of_hidden_rows_is_shown(shown, line):
     limited = Table("t", "Title", TABLE.columns, TABLE.rows, shown=shown)
     assert hidden_rows(limited) == line
     assert table_csv(limited) == table_csv(TABLE)
@@ -92,6 +92,12 @@ def test_latex_prints_the_best_of_each_row_if_columns_are_systems():
     assert r"A0 & 1.00 & \textbf{2.00} & -1.00 \\" in text
     assert r"A1 & 3.00 &  &  \\" in text
     assert "a $-$ b" in text
+
+
+@pytest.mark.parametrize("char", "[*")
+def test_latex_keeps_the_start_of_a_row_from_being_an_option_of_the_row_before(char):
+    text = table_latex(Table("t", "T", columns("a"), (("x",), (f"{char}y",))))
+    assert f"x \\\\\n{{{char}}}y" in text
 
 
 @given(st.text(alphabet="&%$#_{}~^\\<>", max_size=10))

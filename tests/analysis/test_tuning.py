@@ -1,4 +1,4 @@
-"""Tuning on development data and the figures of a card, with a model made of dice and by hand."""
+"""Tuning on development data, with a random model and by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fake_model import INVENTORY, FakeModel
-from spansrl.analysis.appraisal import appraise
 from spansrl.analysis.tuning import (
     HANDICAPS,
     argument_pairs,
@@ -20,7 +19,7 @@ from spansrl.analysis.tuning import (
     tune,
     with_handicap,
 )
-from spansrl.evaluation import end_to_end, score
+from spansrl.evaluation import score
 from spansrl.inference.calibration import Calibration
 from spansrl.inference.pipeline import Pipeline
 from spansrl.structures import Argument, Proposition, Sentence, Span
@@ -34,7 +33,7 @@ PIPELINE = Pipeline(FakeModel(spread=2.0), inventory=INVENTORY)
 
 
 def gold_from(pipeline: Pipeline) -> list[Sentence]:
-    """Gold that a pipeline is right about, but for every third argument and every fourth sense."""
+    """The predictions of a pipeline without every third argument and with every fourth sense changed."""
     out = []
     for n, sent in enumerate(pipeline.label(SENTENCES)):
         props = [
@@ -55,14 +54,14 @@ GOLD = gold_from(PIPELINE)
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), max_size=12))
 def test_no_threshold_has_a_better_f1_than_the_best(pairs):
-    chances, right = [chance for chance, _ in pairs], [yes for _, yes in pairs]
+    probs, right = [prob for prob, _ in pairs], [yes for _, yes in pairs]
 
     def f1(threshold: float) -> float:
-        found = [yes for chance, yes in pairs if chance >= threshold]
+        found = [yes for prob, yes in pairs if prob >= threshold]
         return 2 * sum(found) / max(1, len(found) + sum(right))
 
     if any(right):
-        assert f1(best_threshold(chances, right)) >= max(map(f1, chances)) - 1e-9
+        assert f1(best_threshold(probs, right)) >= max(map(f1, probs)) - 1e-9
 
 
 def test_the_handicap_is_the_one_with_the_best_f1_on_the_data():
@@ -80,13 +79,13 @@ def test_scores_are_computed_once_however_often_they_are_decoded():
     assert read == len(GOLD) + with_predicates  # once for the predicates, once for the arguments
 
 
-def test_a_tuned_pipeline_says_how_often_it_is_right():
+def test_probabilities_of_a_tuned_pipeline_match_its_accuracy():
     calibration = tune(PIPELINE, GOLD)
     tuned = replace(PIPELINE, calibration=calibration, min_prob=0.0)
-    chances, right = argument_pairs(GOLD, list(tuned.label(GOLD, predicates="given")))
-    assert sum(chances) == pytest.approx(sum(right), rel=0.02)
-    chances, right = sense_pairs(GOLD, list(tuned.label(GOLD, predicates="given")))
-    assert sum(chances) == pytest.approx(sum(right), rel=0.02)
+    probs, right = argument_pairs(GOLD, list(tuned.label(GOLD, predicates="given")))
+    assert sum(probs) == pytest.approx(sum(right), rel=0.02)
+    probs, right = sense_pairs(GOLD, list(tuned.label(GOLD, predicates="given")))
+    assert sum(probs) == pytest.approx(sum(right), rel=0.02)
 
 
 def test_min_prob_costs_little_f1():
@@ -98,38 +97,20 @@ def test_min_prob_costs_little_f1():
     assert f1() >= f1(min_prob=0) - 0.05
 
 
-def test_every_token_has_a_chance_and_is_right_where_gold_has_a_predicate():
-    chances, right = predicate_pairs(GOLD, PIPELINE.model)
-    assert len(chances) == len(right) == sum(map(len, GOLD))
+def test_predicate_pairs_has_log_odds_of_every_token_and_whether_it_is_a_gold_predicate():
+    probs, right = predicate_pairs(GOLD, PIPELINE.model)
+    assert len(probs) == len(right) == sum(map(len, GOLD))
     assert sum(right) == sum(len(sent.props) for sent in GOLD)
-    assert all(chance >= 0 for chance, yes in zip(chances, right, strict=True) if yes)
+    assert all(prob >= 0 for prob, yes in zip(probs, right, strict=True) if yes)
 
 
-def test_without_scores_of_predicates_there_is_nothing_to_fit_for_them():
+def test_a_model_that_does_not_find_predicates_keeps_the_default_threshold_and_curve():
     calibration = tune(Pipeline(FakeModel(finds=False), inventory=INVENTORY), GOLD)
     assert calibration.threshold == 0.5
     assert calibration.predicates == Calibration().predicates
 
 
-def test_the_figures_are_those_of_the_scorer():
-    figures = appraise(PIPELINE, GOLD)
-    given_labels = list(PIPELINE.label(GOLD, predicates="given"))
-    overall = score(GOLD, given_labels).overall
-    both = end_to_end(GOLD, list(PIPELINE.label(GOLD)))
-    assert figures.arguments == {
-        "precision": overall.precision,
-        "recall": overall.recall,
-        "f1": overall.f1,
-    }
-    assert figures.end_to_end["f1"] == both.f1
-    assert figures.found["f1"] == 100
-    assert figures.predicates == sum(len(sent.props) for sent in GOLD)
-    wrong = sum(len(sent.props) for sent in GOLD[::4])
-    assert figures.senses == pytest.approx(100 * (1 - wrong / figures.predicates))
-    assert sum(row["gold"] for row in figures.by_role.values()) == overall.correct + overall.missed
-
-
-def test_a_case_by_hand():
+def test_pairs_of_arguments_and_senses_counted_by_hand():
     tokens = ("she", "kept", "cats")
     gold = [Sentence(tokens, (Proposition(1, (Argument("ARG0", Span(0, 1)),), sense="keep.01"),))]
     guess = Argument("ARG0", Span(0, 1), 0.75), Argument("ARG1", Span(2, 3), 0.25)

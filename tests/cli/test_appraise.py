@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
+from itertools import accumulate
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from toy_text_model import TOYS, make_text_network, save, train
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """A model that has learnt its toys by heart."""
+    """A model that has learned its toys by heart."""
     network = make_text_network()
     train(network, np.arange(len(TOYS)), 100)
     return save(network, tmp_path_factory.mktemp("toy") / "model")
@@ -29,7 +31,7 @@ def appraise(spansrl, model):
     return partial(spansrl, "appraise", "--model", model)
 
 
-def test_what_was_learnt_by_heart_is_right(appraise):
+def test_a_memorized_corpus_scores_100(appraise):
     code, out, err = appraise("gold.jsonl")
     assert (code, err) == (0, "")
     lines = out.splitlines()
@@ -47,13 +49,35 @@ def test_predicates_without_gold_arguments_have_no_score_of_arguments(appraise):
         assert set(json.load(file)["by_type"]["auxiliary"]) == {"predicates", "found", "senses"}
 
 
+def test_senses_with_a_particle_are_counted(appraise):
+    ran = replace(TOYS[0].props[0], sense="run_off.09")
+    write_sentences("particle.jsonl", [replace(TOYS[0], props=(ran, *TOYS[0].props[1:]))])
+    _, out, _ = appraise("particle.jsonl")
+    assert "Senses with a particle: 0 of 1 right" in out.splitlines()
+
+
+def test_text_is_labeled_from_scratch_where_the_corpus_has_it(appraise):
+    _, out, _ = appraise("gold.jsonl")
+    assert "from plain text" not in out
+    write_sentences("text.jsonl", [written(sent) for sent in TOYS])
+    _, out, _ = appraise("text.jsonl")
+    assert "| arguments end to end, from plain text | 100.00 | 100.00 | 100.00 |" in out.splitlines()
+
+
+def written(sent):
+    """The sentence with its text, each in a document of its own."""
+    ends = list(accumulate(len(token) + 1 for token in sent.tokens))
+    offsets = tuple((end - 1 - len(token), end - 1) for token, end in zip(sent.tokens, ends, strict=True))
+    return replace(sent, id=f"{' '.join(sent.tokens)}#0", text=" ".join(sent.tokens), offsets=offsets)
+
+
 def test_sentences_of_another_file_are_left_out(appraise):
     write_sentences("train.jsonl", TOYS[:2])
     _, out, _ = appraise("gold.jsonl", "--unlike", "train.jsonl")
     assert out.startswith("3 sentences, 5 predicates\n")
 
 
-def test_the_figures_are_compared_with_those_of_the_card(appraise, model):
+def test_the_figures_are_compared_with_the_card(appraise, model):
     card = model / "scores.json"
     assert appraise("gold.jsonl", "--save", card)[0] == 0
     code, out, _ = appraise("gold.jsonl", "--compare")

@@ -44,7 +44,7 @@ def test_props_to_json_lines_and_back_through_files(convert, tmp_path):
     assert (tmp_path / "b.props").read_text() == PROPS
 
 
-def test_standard_streams_carry_json_lines_unless_told_otherwise(convert):
+def test_standard_streams_default_to_json_lines(convert):
     assert convert("-", "-", stdin=PROPS.encode()) == (0, JSON, "")
     assert convert("-", "-", "--to", "conll05-props", stdin=JSON.encode()) == (0, PROPS, "")
     assert convert("-", "-", "--from", "conll05-props", stdin=gzip.compress(PROPS.encode())) == (0, JSON, "")
@@ -126,7 +126,7 @@ def test_bad_input_is_one_line_exit_code_1_and_no_output(convert, name, tmp_path
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_after_an_error_standard_output_is_empty_and_an_old_file_stands(convert, tmp_path):
+def test_after_an_error_standard_output_is_empty_and_an_old_file_remains(convert, tmp_path):
     raw = JSON.encode() * 3 + b"{}\n"
     error = "spansrl: error: <stdin>:4: 'tokens' must be a list of strings, found nothing\n"
     assert convert("-", "-", stdin=raw) == (1, "", error)

@@ -195,7 +195,7 @@ Written to out: train.jsonl, audit.json
 """
 
 
-def test_examples_of_frames_are_a_corpus_without_what_is_for_testing(work):
+def test_examples_of_frames_are_a_corpus_without_held_out_sentences(work):
     (work / "frames").mkdir()
     (work / "frames/chase.xml").write_text(FRAME)
     (work / "test.jsonl").write_text('{"tokens": ["It", "rained"]}\n')

@@ -190,7 +190,7 @@ def test_a_missing_file_is_one_line_and_exit_code_1(run: Run) -> None:
         ),
         (["--by", "role", "--confusion"], "--confusion cannot be combined with --by"),
         (["--against", "b", "--confusion"], "--confusion cannot be combined with --against"),
-        (["--against", "-"], "only one file can be standard input (-)"),
+        (["--against", "-"], "only one file can be - (standard input)"),
     ],
 )
 def test_options_that_do_not_fit_together_are_usage_errors(

@@ -132,7 +132,7 @@ def test_an_exported_model_names_what_it_was_made_from_without_the_paths_of_the_
     paths = {
         "embedder": {"kind": "transformer", "path": "/home/me/minilm/", "precomputed": ""},
         "training": {"start": "~/runs/first", "partial": "../more/train.jsonl", "seed": 2},
-        "distillation": {"teachers": "/runs/one, runs/two"},
+        "distillation": {"teachers": "/runs/one, runs/two", "raw": "/texts/raw.jsonl"},
     }
     before = copy.deepcopy(paths)
     assert portable({"format": 1, "config": paths}) == {
@@ -140,7 +140,7 @@ def test_an_exported_model_names_what_it_was_made_from_without_the_paths_of_the_
         "config": {
             "embedder": {"kind": "transformer", "path": "minilm", "precomputed": ""},
             "training": {"start": "first", "partial": "train.jsonl", "seed": 2},
-            "distillation": {"teachers": "one,two"},
+            "distillation": {"teachers": "one,two", "raw": "raw.jsonl"},
         },
     }
     assert paths == before
@@ -162,9 +162,9 @@ def test_a_model_appears_checked_and_sealed(call, tmp_path, run, ready_graphs):
         load(tmp_path / "made/model")
 
 
-def test_what_is_there_is_not_overwritten(call, tmp_path, run):
+def test_an_existing_directory_is_not_overwritten(call, tmp_path, run):
     (tmp_path / "model").mkdir()
-    message = "spansrl: error: model: is there already; choose another --out, or remove it first\n"
+    message = "spansrl: error: model: exists already; choose another --out, or remove it first\n"
     assert call(str(run), "--out", "model") == (1, "", message)
     assert list((tmp_path / "model").iterdir()) == []
 
@@ -173,14 +173,14 @@ def test_a_model_that_differs_does_not_appear(call, tmp_path, run, ready_graphs)
     ready_graphs(make_network(seed=2, **HEADS["span-once"]))
     code, out, err = call(str(run), "--out", "model")
     assert (code, out) == (1, "")
-    assert "not exported, for ONNX Runtime differs from torch: scores by " in err
+    assert "not exported, because ONNX Runtime differs from torch: scores by " in err
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "head"), FAMILIES)
-def test_every_family_labels_as_on_torch(call, tmp_path, kind, head):
+def test_every_model_family_labels_as_with_torch(call, tmp_path, kind, head):
     if kind == "vectors":
         words = sorted({token.lower() for sent in SENTENCES for token in sent.tokens})
         numbers = np.random.default_rng(0).normal(size=(len(words), 6)).round(3)

@@ -51,7 +51,7 @@ def test_a_directory_is_registered_shown_and_removed(run, tmp_path):
     assert run("--remove").stdout == "No frames are installed.\n"
 
 
-def test_broken_files_are_told_on_standard_error(run, tmp_path):
+def test_broken_files_are_reported_on_standard_error(run, tmp_path):
     for k in range(12):
         (tmp_path / "frames" / f"bad{k:02}.xml").write_text("<frameset>\n")
     result = run("frames")

@@ -40,7 +40,7 @@ def test_a_card_is_shown_as_it_is_but_for_its_front_matter(info, model):
     assert info("model") == (0, "# A model\n\nIt labels.\n", "")
 
 
-def test_what_a_terminal_would_act_upon_is_made_visible(info, model):
+def test_control_characters_are_made_visible(info, model):
     (model / "README.md").write_text("red \x1b[31m\n", encoding="utf-8")
     assert info("model") == (0, "red ␛[31m\n", "")
 
@@ -87,7 +87,7 @@ def test_files_are_checked_against_the_manifest(info, model):
     )
 
 
-def test_a_directory_that_is_no_model_is_refused(info, tmp_path):
+def test_a_directory_that_is_not_a_model_is_refused(info, tmp_path):
     assert info("./nowhere") == (1, "", "spansrl: error: nowhere: no such model directory\n")
     code, _, err = info(".")
     assert code == 1

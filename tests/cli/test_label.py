@@ -127,7 +127,7 @@ def test_json_lines_go_to_standard_output(call):
     assert [len(line["tokens"]) for line in lines] == [len(sent) for sent in SENTENCES]
 
 
-def test_what_a_format_cannot_hold_is_said_in_one_line(call, tmp_path):
+def test_what_a_format_cannot_hold_is_reported_in_one_line(call, tmp_path):
     code, _, err = call("label", "--model", "one", "in.jsonl", "--to", "conll05-props", "-o", "out.props")
     assert code == 0
     assert err.startswith("spansrl: ")
@@ -285,10 +285,26 @@ def test_tokens_are_taken_as_they_are(label, tmp_path):
     assert {sent.text for sent in found} == {None}
 
 
-def test_bytes_that_are_not_text_are_refused_with_their_place(refused, tmp_path):
+def test_bytes_that_are_not_text_are_refused_with_their_offset(refused, tmp_path):
     (tmp_path / "bad.txt").write_bytes(b"Good text.\n\nA caf\xe9.\n")
     message = "bad.txt:3: not UTF-8: byte 0xe9 at byte 18 of the file; convert the file, e.g. with iconv"
     assert refused("bad.txt") == (1, f"spansrl: error: {message}")
+
+
+def test_a_word_that_may_be_meant_as_a_file_is_labeled_with_a_warning(call, text_model):
+    code, out, err = call("label", "--model", text_model, "news")
+    assert (code, json.loads(out)["tokens"]) == (0, ["news"])
+    assert err == "spansrl: warning: news is labeled as text; there is no file of that name\n"
+    assert call("label", "--model", text_model, "Stop!")[2] == ""
+
+
+def test_a_text_in_another_language_is_labeled_with_a_warning(call, text_model, tmp_path):
+    german = "Der Hund hat den Briefträger gebissen und ist dann weggelaufen."
+    (tmp_path / "hund.txt").write_text(german, encoding="utf-8")
+    for argument in (german, "hund.txt"):
+        code, out, err = call("label", "--model", text_model, argument)
+        assert (code, out.count("\n")) == (0, 1)
+        assert err.startswith("spansrl: warning: this text does not look like English")
 
 
 def test_a_long_sentence_is_labeled_in_pieces_with_one_line_of_warning(call, text_model):
@@ -416,7 +432,7 @@ def test_what_cannot_be_done_is_said_in_one_line(refused, args, code, message):
     assert message in line
 
 
-def test_a_model_that_does_not_find_predicates_says_what_it_needs(call):
+def test_a_model_that_does_not_find_predicates_requires_them_in_the_input(call):
     for args in (["--predicates", "verbs", "in.jsonl"], ["--from", "text", "Go home."], ["Go home."]):
         code, out, err = call("label", "--model", "one", *args)
         assert (code, out) == (1, "")
@@ -479,7 +495,7 @@ def test_a_pipe_gets_json_lines_and_a_terminal_a_drawing(call, text_model, monke
     assert call(*args)[1] == drawing
 
 
-def test_a_terminal_has_colors_unless_it_wants_none(call, text_model, monkeypatch):
+def test_a_terminal_has_colors_unless_no_color_is_set(call, text_model, monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
     args = ("label", "--model", text_model, "--predicates", "1", "--to", "pretty", "She left.")
     assert "\x1b[" not in call(*args)[1]
@@ -526,7 +542,8 @@ def test_parquet_has_the_rows_of_python(call, text_model):
 
 
 def test_parquet_needs_the_extra(call, text_model, monkeypatch):
-    monkeypatch.setattr("spansrl.cli.label_output.find_spec", lambda name: None)
+    monkeypatch.delitem(sys.modules, "spansrl.jobs.parquet", raising=False)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     code, _, err = call("label", "--model", text_model, TEXT, "-o", "out.parquet")
     assert code == 1
     assert "pip install 'spansrl[corpus]'" in err
@@ -582,7 +599,7 @@ def test_an_error_leaves_no_file_behind(refused, tmp_path):
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_the_exact_decoder_can_be_asked_for(label):
+def test_the_exact_decoder_can_be_chosen(label):
     assert len(label("--decoder", "exact", "--no-frames", TEXT)) == 3
 
 

@@ -135,7 +135,7 @@ def test_signals_end_the_program_quietly_and_remove_temporary_files(tmp_path, nu
     assert not any(tmp_path.iterdir())
 
 
-def test_a_reader_that_goes_away_is_no_reason_for_a_message(tmp_path):
+def test_a_closed_pipe_ends_the_program_quietly(tmp_path):
     source = tmp_path / "long.jsonl"
     source.write_bytes(SENTENCE * 20_000)  # more than a pipe holds
     program = subprocess.Popen(

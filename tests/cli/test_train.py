@@ -92,7 +92,7 @@ def outcome(out: Path) -> dict[str, object]:
 # What it says.
 
 
-def test_a_run_says_a_line_an_epoch_and_how_it_ended(train, work):
+def test_a_run_prints_one_line_per_epoch_and_how_it_ended(train, work):
     result = train()
     assert result.code == 0
     assert result.out == ""
@@ -103,7 +103,7 @@ def test_a_run_says_a_line_an_epoch_and_how_it_ended(train, work):
     assert re.fullmatch(r"out: finished; best development F1 \d+\.\d\d, in epoch [123]", end)
 
 
-def test_resuming_a_finished_run_says_so_without_work(train, monkeypatch):
+def test_resuming_a_finished_run_does_nothing(train, monkeypatch):
     train()
     monkeypatch.setattr("spansrl.training.runs.prepare_run", None)
     assert train("--resume") == (0, "", "out: this run is finished; nothing to do\n")
@@ -169,7 +169,7 @@ def test_another_run_in_the_directory_is_refused_before_anything_slow(train, mon
     train("--set", "training.epochs=1")
     monkeypatch.setattr("spansrl.training.runs.prepare_run", None)
     again = train("--set", "training.epochs=1")
-    assert "out: holds a run already; go on with it by --resume, or choose another --out" in again.err
+    assert "out: already holds a run; continue it with --resume, or choose another --out" in again.err
     other = train("--set", "training.epochs=2", "--resume")
     assert (
         "out: the run there has training.epochs = 1, this one 2; resume with the same settings" in other.err
@@ -177,27 +177,14 @@ def test_another_run_in_the_directory_is_refused_before_anything_slow(train, mon
     assert (again.code, other.code) == (1, 1)
 
 
-def test_a_loss_that_is_no_number_is_said_in_one_line(train, work):
+def test_a_loss_that_is_not_a_number_is_a_one_line_error(train, work):
     result = train("--set", "training.rate=1e30")
     assert result.code == 1
     assert result.err.count("\n") == 1
-    assert "start anew with a lower training.rate" in result.err
+    assert "with a lower training.rate" in result.err
 
 
-def test_the_help_teaches(train):
-    result = train("--help")
-    assert result.code == 0
-    for words in (
-        "train.jsonl and dev.jsonl",
-        "--resume goes on",
-        "state.safetensors",
-        "Examples:",
-        "untested",
-    ):
-        assert words in " ".join(result.out.split())
-
-
-# What it shows meanwhile.
+# Progress display
 
 
 def make_event(number: int, *, f1: float | None = None, best: float = -1.0) -> Event:
@@ -211,7 +198,7 @@ def test_a_terminal_sees_loss_rate_speed_best_f1_and_the_time_left(monkeypatch):
     console = Console(force_terminal=True, width=120, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
     now = 0.0
     bar = cli_train._Bar(console)
-    bar.progress.get_time = lambda: now
+    bar.get_time = lambda: now
     with bar:
         for number in range(10, 21):
             now += 6.0
@@ -222,7 +209,7 @@ def test_a_terminal_sees_loss_rate_speed_best_f1_and_the_time_left(monkeypatch):
     console.file.close()
 
 
-def test_elsewhere_there_is_a_line_a_minute(capsys, monkeypatch):
+def test_without_a_terminal_there_is_one_line_per_minute(capsys, monkeypatch):
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr(cli_train.time, "monotonic", lambda: clock.now)
     lines = cli_train._Lines()
@@ -248,7 +235,7 @@ def test_elsewhere_there_is_a_line_a_minute(capsys, monkeypatch):
         (11100, "3 h 05 min"),
     ],
 )
-def test_durations_are_told_in_the_units_that_people_think_in(seconds, text):
+def test_durations_are_in_readable_units(seconds, text):
     assert cli_train.duration(seconds) == text
 
 
@@ -306,7 +293,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_one_that_was_left_alone(tr
         text = process.communicate()[1]
         if process.returncode == 128 + signal.SIGTERM:
             assert re.search(
-                r"^stopped and saved after step \d+ of 80 \(epoch \d\); the same command", text, re.M
+                r"^stopped and saved after step \d+ of 80 \(epoch \d\); run the same command", text, re.M
             )
         else:
             assert process.returncode in (-signal.SIGKILL, 0), text
@@ -317,7 +304,7 @@ def test_a_run_that_is_killed_again_and_again_ends_as_one_that_was_left_alone(tr
 
 
 @pytest.mark.slow
-def test_ctrl_c_on_a_terminal_saves_and_says_how_to_go_on(train, work):
+def test_ctrl_c_on_a_terminal_saves_and_prints_how_to_continue(train, work):
     long = ("--set", "training.epochs=20", "--set", "training.save_minutes=60")
     pid, terminal = pty.fork()
     if pid == 0:
@@ -339,14 +326,14 @@ def test_ctrl_c_on_a_terminal_saves_and_says_how_to_go_on(train, work):
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 130
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode())
     assert re.search(r"epoch \d+: loss \d+\.\d{3}, rate [\d.e-]+, \d+ props/s, best F1 ", text)
-    assert "stopping as soon as this step is done and saved; once more to stop at once" in text
-    assert re.search(r"stopped and saved after step \d+ of 100 .*--resume goes on from there", text)
+    assert "stopping after this step is saved" in text
+    assert re.search(r"stopped and saved after step \d+ of 100 .*--resume to continue", text)
     train(*long, out="alone")
     assert train(*long, "--resume").code == 0
     assert outcome(work / "out") == outcome(work / "alone")
 
 
-def test_a_second_ctrl_c_ends_at_once_and_says_that_the_last_save_is_good(train, monkeypatch):
+def test_a_second_ctrl_c_ends_at_once_and_refers_to_the_last_save(train, monkeypatch):
     def impatient(*_, **__):
         os.kill(os.getpid(), signal.SIGINT)
         os.kill(os.getpid(), signal.SIGINT)
@@ -356,11 +343,11 @@ def test_a_second_ctrl_c_ends_at_once_and_says_that_the_last_save_is_good(train,
     monkeypatch.setattr("spansrl.training.runs.execute", impatient)
     result = train()
     assert result.code == 130
-    assert "stopped at once; the same command with --resume goes on from what was saved last" in result.err
+    assert "stopped at once; run the same command with --resume" in result.err
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_a_job_that_ignores_ctrl_c_goes_on_ignoring_it():
+def test_a_job_that_ignores_ctrl_c_keeps_ignoring_it():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with cli_train.StopSignal() as stop:

@@ -10,5 +10,5 @@ DATA = Path(__file__).resolve().parents[1] / "data"
 
 @pytest.fixture
 def ewt(tmp_path):
-    """Our two small sources, to be spoilt at will."""
+    """Two small sources, which a test may change."""
     return Path(shutil.copytree(DATA / "ewt", tmp_path / "ewt"))

@@ -57,7 +57,7 @@ def test_tokens_that_were_cut_differently_find_each_other(tokens, words, expecte
     assert regrouped(tokens, words) == expected
 
 
-def test_corrected_tags_are_no_regrouping():
+def test_corrected_tags_do_not_regroup_tokens():
     tokens = left("PRP VBP IN PRP RB RB .")
     words = right("I/PRP", "mean/VBP", "besides/IN", "me/PRP", "of/IN", "course/NN", "+./.")
     assert regrouped(tokens, words) == []

@@ -49,7 +49,7 @@ def test_duplicates_are_sentences_with_equal_words_in_different_splits(placed):
     assert audit.duplicate_groups() == expected
 
 
-def test_predicates_are_told_apart_by_tag_and_auxiliaries_by_roleset():
+def test_predicate_types_are_counted_by_tag_and_auxiliaries_by_roleset():
     sent = Sentence(tokens=("x",) * 5, pos=tuple(TAGS))
     found = [kind_of(Proposition(place, sense="run.01"), sent) for place in range(5)]
     assert found == ["verb", "noun", "adjective", "other", "other"]

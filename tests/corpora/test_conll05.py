@@ -115,7 +115,7 @@ def test_trees_give_the_words_and_tags_that_the_release_lacks(layers, tmp_path):
     assert len(audit.splits["train"].documents) == 3
 
 
-def test_empty_word_files_are_no_words(layers, tmp_path):
+def test_empty_word_files_count_as_missing(layers, tmp_path):
     for path in layers.rglob("*.words"):
         path.write_text("")
     found, _ = built(layers, [DATA / "trees" / "wsj", DATA / "trees" / "brown"], out=tmp_path / "out")
@@ -135,7 +135,7 @@ def complaint(source, trees, out):
     return str(caught.value)
 
 
-def test_words_that_are_nowhere_are_asked_for(layers, tmp_path):
+def test_missing_words_are_an_error_that_names_the_option(layers, tmp_path):
     (layers / "train/words/train.03.words").unlink()
     assert complaint(layers, [], tmp_path / "out") == (
         f"{layers}/train/props/train.03.props: train.03 has no words; "
@@ -186,20 +186,20 @@ def test_a_broken_bracket_is_named_with_the_line_of_the_props(layers, tmp_path):
     )
 
 
-def test_a_directory_without_column_files_says_what_was_expected(tmp_path):
+def test_a_directory_without_column_files_is_an_error_that_names_the_expected_files(tmp_path):
     assert complaint(DATA / "trees", [], tmp_path / "out") == (
         f"{DATA}/trees: no CoNLL-2005 files; expected names like train.02.props.gz with train.02.words.gz, "
         "or merged train-set.gz, devel-set.gz, test.wsj.gz, test.brown.gz"
     )
 
 
-def test_a_directory_without_trees_says_what_was_expected(layers, tmp_path):
+def test_a_directory_without_trees_is_an_error_that_names_the_expected_files(layers, tmp_path):
     assert complaint(layers, [layers], tmp_path / "out") == (
         f"{layers}: no trees; expected names like wsj/02/wsj_0200.mrg or brown/ck/ck01.mrg"
     )
 
 
-def test_props_alone_are_no_merged_file(tmp_path):
+def test_props_alone_are_refused_as_a_merged_file(tmp_path):
     source = tmp_path / "test.wsj"
     source.write_text("-\t(A0*)\nkeep\t(V*)\n\n")
     assert complaint(source, [], tmp_path / "out") == (

@@ -39,7 +39,7 @@ BY_DIRECTORY = {
 }
 
 
-def test_directories_say_the_split(source, tmp_path):
+def test_directories_determine_the_split(source, tmp_path):
     found, audit = built(source, out=tmp_path / "out")
     assert ids(found) == BY_DIRECTORY
     sent = found["train"][0]
@@ -77,7 +77,7 @@ def test_the_official_test_set_wins_over_the_larger_one(source, tmp_path):
     ) in audit.dropped
 
 
-def test_lists_say_the_split_wherever_the_files_are(source, tmp_path):
+def test_lists_determine_the_split_wherever_the_files_are(source, tmp_path):
     lists = {split: tmp_path / f"{split}.txt" for split in ("train", "dev")}
     lists["train"].write_text("ontonotes/bc/home/00/home_0009\nbc/p2.5_a2e/00/p2.5_a2e_0001\n\n")
     lists["dev"].write_text("bc/home/00/home_0001\nbc/home/00/home_0777\n")
@@ -108,7 +108,7 @@ def complaint(source, lists, out):
     return str(caught.value)
 
 
-def test_a_directory_without_such_files_says_what_was_expected(tmp_path):
+def test_a_directory_without_such_files_is_an_error_that_names_the_expected_files(tmp_path):
     (tmp_path / "empty").mkdir()
     assert complaint(tmp_path / "empty", None, tmp_path / "out") == (
         f"{tmp_path}/empty: no *_gold_conll files; expected CoNLL-2012 as made by its scripts, "

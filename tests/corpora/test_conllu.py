@@ -14,7 +14,7 @@ def read(lines):
     return list(read_conllu((Line(n, text) for n, text in enumerate(lines, 1)), "doc.conllu"))
 
 
-def test_words_carry_their_place_in_the_raw_text():
+def test_words_have_offsets_in_the_raw_text():
     lines = [
         "# sent_id = a-1",
         "# newpar id = p",
@@ -32,7 +32,7 @@ def test_other_white_space_is_kept():
     assert sent.text == "a\u00a0b  c"
 
 
-def test_joined_sentences_and_parts_of_them_keep_text_and_places_together():
+def test_joined_sentences_and_their_parts_keep_text_and_offsets_consistent():
     one, two = read([*rows(("1", "One", "SpaceAfter=No"), ("2", ".", "_")), "", *rows(("1", "Two", "_"))])
     both = joined([one, two])
     assert both.text == "One. Two"
@@ -48,7 +48,7 @@ def test_joined_sentences_and_parts_of_them_keep_text_and_places_together():
         ("1-x\tI\tI\tX\tNN\t_\t_\t_\t_\t_", "doc.conllu:1: '1-x' is not a word number"),
     ],
 )
-def test_a_line_that_is_no_word_is_named(line, message):
+def test_an_invalid_line_is_an_error_with_its_number(line, message):
     with pytest.raises(FormatError) as caught:
         read([line])
     assert str(caught.value) == message

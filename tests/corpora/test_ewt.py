@@ -1,14 +1,13 @@
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from built import groups, read_corpus
 
 from spansrl.corpora import ewt as module
 from spansrl.corpora.corpus import write_corpus
 from spansrl.corpora.ewt import build_ewt
 from spansrl.errors import DataError
-from spansrl.structures import Sentence
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 FILES = ("train.jsonl", "dev.jsonl", "test.jsonl", "audit.json")
@@ -17,17 +16,7 @@ SKELETONS = "propbank-release/data/google/ewt"
 
 def build(folder, out):
     write_corpus(build_ewt(str(folder / "propbank-release"), str(folder / "UD_English-EWT")), out)
-    return sentences(out), json.loads((out / "audit.json").read_text())
-
-
-def sentences(out):
-    return {
-        sent.id: sent
-        for split in ("train", "dev", "test")
-        for sent in map(
-            Sentence.from_dict, map(json.loads, (out / f"{split}.jsonl").read_text().splitlines())
-        )
-    }
+    return read_corpus(out)
 
 
 def shown(sent):
@@ -41,10 +30,6 @@ def shown(sent):
         )
         for prop in sent.props
     ]
-
-
-def groups(notes):
-    return [(group["what"], group["reason"], group["where"]) for group in notes["groups"]]
 
 
 def test_words_and_propositions_come_together(ewt, tmp_path):
@@ -209,7 +194,7 @@ def test_after_an_error_no_file_is_left(ewt, tmp_path, place, content, message):
 def test_after_an_error_an_older_corpus_is_untouched(ewt, tmp_path):
     build(ewt, tmp_path / "out")
     before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-    (ewt / SKELETONS / "email/00/mail01.xml.gold_skel").write_text("spoilt")
+    (ewt / SKELETONS / "email/00/mail01.xml.gold_skel").write_text("damaged")
     with pytest.raises(DataError):
         build(ewt, tmp_path / "out")
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
@@ -255,5 +240,5 @@ def test_the_real_corpus_is_complete(tmp_path):
     assert len(audit.duplicate_groups()) == 82
     assert [source["commit"] for source in audit.sources.values()] == ["4abade0", "15d613d"]
     assert not [note for note in audit.dropped if note.what == "proposition"]
-    for sent in sentences(tmp_path / "a").values():
+    for sent in read_corpus(tmp_path / "a")[0].values():
         assert tuple(sent.text[start:end] for start, end in sent.offsets) == sent.tokens

@@ -32,7 +32,7 @@ def test_examples_are_read_with_their_rolesets(guard):
     assert len(reader.rolesets) == 3
 
 
-def test_an_example_that_is_cut_short_is_none(guard):
+def test_a_truncated_example_is_dropped(guard):
     reader = ExampleReader()
     assert reader.read(guard[: guard.index(b"</propbank>")]) is not None
     assert reader.examples == []
@@ -95,7 +95,7 @@ def test_auxiliaries_are_known_by_their_sense():
         (example("She kept it", "\u00b9"), "outside the sentence"),
     ],
 )
-def test_what_is_no_sentence_is_told(found, reason):
+def test_examples_that_are_not_sentences_are_dropped_with_the_reason(found, reason):
     with pytest.raises(UnfitError, match=reason):
         to_sentence(found, "x")
 
@@ -135,7 +135,7 @@ LONG = list("abcdefghij")
         (LONG, False),
     ],
 )
-def test_what_a_model_is_tested_with_is_left_out(folder, tokens, left_out):
+def test_sentences_like_held_out_ones_are_left_out(folder, tokens, left_out):
     corpus = build_examples(str(folder), [Sentence(tuple(tokens))])
     assert (list(corpus.sentences) == []) == left_out
 

@@ -1,8 +1,8 @@
-import json
 import shutil
 from pathlib import Path
 
 import pytest
+from built import groups, read_corpus
 
 from spansrl.corpora.corpus import write_corpus
 from spansrl.corpora.masc import build_masc, fits_lemma, read_tagged_line
@@ -26,17 +26,7 @@ def build(folder, out, unlike=()):
         str(folder / "propbank-release"), str(folder / "masc_tagged"), folder / "split.tsv", unlike
     )
     write_corpus(corpus, out)
-    return sentences(out), json.loads((out / "audit.json").read_text())
-
-
-def sentences(out):
-    return {
-        sent.id: sent
-        for split in ("train", "dev", "test")
-        for sent in map(
-            Sentence.from_dict, map(json.loads, (out / f"{split}.jsonl").read_text().splitlines())
-        )
-    }
+    return read_corpus(out)
 
 
 def shown(sent):
@@ -50,10 +40,6 @@ def shown(sent):
         )
         for prop in sent.props
     ]
-
-
-def groups(notes):
-    return [(group["what"], group["reason"], group["where"]) for group in notes["groups"]]
 
 
 def joined(skeletons, text):
@@ -263,5 +249,5 @@ def test_the_real_corpus_is_joined_almost_completely(tmp_path):
     }
     [check] = corpus.audit.checks.values()
     assert check[True] / check.total() > 0.998
-    for sent in sentences(tmp_path).values():
+    for sent in read_corpus(tmp_path)[0].values():
         assert sent.extra["document"].startswith(f"{sent.extra['genre']}/")

@@ -27,14 +27,14 @@ def segmental(seed: int, *, max_tokens: int = 5, scale: float = 1.5) -> Segmenta
     outside = rng.normal(size=(N, T))
     padding = np.arange(T) >= lengths[:, None]
     start[padding] = end[padding] = outside[padding] = rng.choice([0.0, 99.0, np.inf])
-    return SegmentalScores(start, end, outside, lengths, rng.integers(lengths))
+    return SegmentalScores(start, end, lengths, rng.integers(lengths), outside=outside)
 
 
-def labeling_scores(scores: SegmentalScores, n: int) -> dict[tuple[oracles.Labelled, ...], float]:
+def labeling_scores(scores: SegmentalScores, n: int) -> dict[tuple[oracles.Labeled, ...], float]:
     """Every labeling of a proposition with its score: all sets of spans that do not overlap."""
     T, p = int(scores.lengths[n]), int(scores.pred[n])
     spans = [
-        oracles.Labelled(i, j, r)
+        oracles.Labeled(i, j, r)
         for i, j in oracles.all_spans(T)
         for r in range(scores.start.shape[2])
         if not i <= p <= j
@@ -71,7 +71,7 @@ def test_segmental_marginals_are_those_of_all_labelings(seed):
         labelings = labeling_scores(scores, n)
         log_z = oracles.log_sum_exp(labelings.values())
         assert marginals.log_z[n] == pytest.approx(log_z, abs=1e-10)
-        totals: dict[oracles.Labelled, float] = {}
+        totals: dict[oracles.Labeled, float] = {}
         for labeling, score in labelings.items():
             for span in labeling:
                 totals[span] = totals.get(span, 0.0) + math.exp(score - log_z)
@@ -99,7 +99,7 @@ def test_segmental_greedy_takes_spans_more_probable_than_not(seed):
             {s: prob[s] for s in likely}, prob.__getitem__, CORE
         )
         for arg in args:
-            key = oracles.Labelled(arg.start, arg.end - 1, ROLES.index(arg.role))
+            key = oracles.Labeled(arg.start, arg.end - 1, ROLES.index(arg.role))
             assert arg.prob == pytest.approx(prob[key], abs=1e-10)
 
 
@@ -129,7 +129,7 @@ def test_segmental_exact_finds_the_most_probable_legal_labeling(seed, decoder):
 
 
 def test_a_handicap_lets_less_probable_spans_into_a_segmental_answer():
-    scores = SegmentalScores(*np.zeros((2, 1, 2, 3)), np.zeros((1, 2)), np.array([2]), np.array([1]))
+    scores = SegmentalScores(*np.zeros((2, 1, 2, 3)), np.array([2]), np.array([1]), outside=np.zeros((1, 2)))
     assert scores.decode(ROLES) == [()]  # each of four labelings has 0.25
     assert len(scores.with_handicap(1.2).decode(ROLES, decoder="argmax")[0]) == 3
 
@@ -146,7 +146,7 @@ def test_label_selection_against_brute_force(seed, decoder):
     for n, args in enumerate(scores.decode(ROLES, decoder=decoder)):
         T, p = int(scores.lengths[n]), int(scores.pred[n])
         F = {
-            oracles.Labelled(i, j, r): float(scores.start[n, i, r] + scores.end[n, j, r])
+            oracles.Labeled(i, j, r): float(scores.start[n, i, r] + scores.end[n, j, r])
             for i, j in oracles.all_spans(T)
             for r in range(len(ROLES))
         }
@@ -154,7 +154,7 @@ def test_label_selection_against_brute_force(seed, decoder):
         def log_prob(span, F=F):
             i, j, _ = span
             return F[span] - oracles.log_sum_exp(
-                [0.0, *(F[oracles.Labelled(i, j, r)] for r in range(len(ROLES)))]
+                [0.0, *(F[oracles.Labeled(i, j, r)] for r in range(len(ROLES)))]
             )
 
         candidates = {span: F[span] for span in F if F[span] > 0 and not span[0] <= p <= span[1]}
@@ -171,7 +171,7 @@ def test_label_selection_against_brute_force(seed, decoder):
             expected = set(max(legal, key=lambda spans: math.fsum(F[span] for span in spans)))
         assert found_spans(args) == expected
         for arg in args:
-            key = oracles.Labelled(arg.start, arg.end - 1, ROLES.index(arg.role))
+            key = oracles.Labeled(arg.start, arg.end - 1, ROLES.index(arg.role))
             assert math.log(arg.prob) == pytest.approx(log_prob(key), abs=1e-10)
 
 

@@ -37,7 +37,7 @@ def test_percentages_follow_their_definitions() -> None:
     assert counts.f1 == pytest.approx(66.6667, abs=1e-4)
 
 
-def test_a_wrong_role_is_both_excess_and_missed_and_stands_in_the_confusion() -> None:
+def test_a_wrong_role_is_both_excess_and_missed_and_is_in_the_confusion() -> None:
     gold = sentence(4, prop(1, ("A0", 0, 1), ("A1", 2, 4)))
     predicted = sentence(4, prop(1, ("A0", 0, 1), ("A2", 2, 4)))
     result = score([gold], [predicted])
@@ -161,12 +161,12 @@ def test_predicted_sentences_after_the_end_of_gold_are_ignored() -> None:
     assert score([one], [one, sentence(9)]).sentences == 1
 
 
-def test_too_few_predicted_sentences_are_an_error_that_says_where() -> None:
+def test_too_few_predicted_sentences_are_an_error_with_the_line() -> None:
     with pytest.raises(DataError, match=r"predicted ends after 1 sentence \(a\), but gold continues \(b\)"):
         score([sentence(2, id="a"), sentence(3, id="b")], [sentence(2, id="a")])
 
 
-def test_another_number_of_tokens_is_an_error_that_says_where() -> None:
+def test_a_different_number_of_tokens_is_an_error_with_the_line() -> None:
     with pytest.raises(DataError, match=r"sentence 2 has 3 tokens in gold \(b\) and 4 in predicted; "):
         score([sentence(2), sentence(3, id="b")], [sentence(2), sentence(4)])
 
@@ -227,7 +227,7 @@ def test_breakdowns_put_each_argument_in_its_own_bin() -> None:
     assert breakdown(gold, predicted, by="role")["A1"] == Counts(0, 1, 1)
 
 
-def test_scores_say_everything_as_json() -> None:
+def test_scores_as_json_hold_everything() -> None:
     gold = [sentence(3, prop(1, ("A0", 0, 1), ("A1", 2, 3)))]
     predicted = [sentence(3, prop(1, ("A1", 0, 1)))]
     data = score(gold, predicted).to_dict()

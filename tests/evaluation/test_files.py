@@ -58,7 +58,7 @@ def test_any_other_format_gives_the_counts_of_json_lines(name: str, tmp_path: Pa
     )
 
 
-def test_a_name_that_says_nothing_leaves_it_to_the_content(tmp_path: Path) -> None:
+def test_without_a_telling_name_the_content_decides(tmp_path: Path) -> None:
     gold, predicted = written(tmp_path / "gold", GOLD), written(tmp_path / "predicted", PREDICTED)
     assert scored(gold, predicted).overall == BY_LEMMA
     lines = converted(tmp_path / "p.jsonl", PREDICTED).rename(tmp_path / "lines")

@@ -98,7 +98,7 @@ def test_counts_of_different_sentences_are_an_error() -> None:
         compare_counts(A, B[:4])
 
 
-def test_the_report_says_difference_interval_and_both_p_values() -> None:
+def test_the_report_has_the_difference_its_interval_and_both_p_values() -> None:
     text = comparison_report(compare_counts(A, A, samples=99, seed=5), "a.jsonl", "b.jsonl")
     assert text == (
         "F1 of A                   :  71.43  a.jsonl\n"

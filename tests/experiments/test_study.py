@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 import tomllib
+from argparse import Namespace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import study_tables
+
+from spansrl.formats import read_sentences
+from spansrl.training.config import load_config
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "experiments" / "study.py"
@@ -43,26 +51,43 @@ dev = "ewt/dev.jsonl"
 [[comparison]]
 name = "all"
 systems = ["span", "crf", "product"]
+model = "span"
 """
 
 
-@pytest.fixture
-def study(tmp_path):
-    """A function that starts the study in a directory of its own, with the toy corpus already made."""
-    (tmp_path / "study.toml").write_text(TOY)
-
-    def started(name: str, *flags: str) -> subprocess.Popen[str]:
-        work = tmp_path / name
-        command = [sys.executable, str(SCRIPT), str(work), "--study", str(tmp_path / "study.toml"), *flags]
-        return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-    return started
+@pytest.fixture(scope="module")
+def flags(tmp_path_factory):
+    """The toy study and its corpus, as options of the command."""
+    root = tmp_path_factory.mktemp("study")
+    (root / "study.toml").write_text(TOY)
+    make_corpus(root / "corpora" / "ewt")
+    return ["--study", root / "study.toml", "--corpora", root / "corpora"]
 
 
-def make_corpus(work: Path) -> None:
+@pytest.fixture(scope="module")
+def finished(flags, tmp_path_factory):
+    """The directory of a study that ran to its end; tests may not change it."""
+    work = tmp_path_factory.mktemp("finished")
+    output(work, *flags)
+    return work
+
+
+def start(work: Path, *flags: str | Path) -> subprocess.Popen[str]:
+    command = [sys.executable, str(SCRIPT), str(work), *map(str, flags)]
+    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def output(work: Path, *flags: str | Path) -> str:
+    with start(work, *flags) as process:
+        out, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    return out
+
+
+def make_corpus(out: Path) -> None:
     subprocess.run(
         [
-            *(sys.executable, "-m", "spansrl", "data", "ewt", "--out", str(work / "ewt")),
+            *(sys.executable, "-m", "spansrl", "data", "ewt", "--out", str(out)),
             *("--propbank", str(SAMPLE / "propbank-release"), "--ud", str(SAMPLE / "UD_English-EWT")),
         ],
         check=True,
@@ -75,32 +100,110 @@ def tables(work: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_an_interrupted_study_continues_to_the_same_tables(study, tmp_path):
-    for name in ("whole", "cut"):
-        make_corpus(tmp_path / name)
-        mark_data_done(tmp_path / name)
-    with study("cut") as cut:
+def test_an_interrupted_study_continues_to_the_same_tables(flags, finished, tmp_path):
+    with start(tmp_path, *flags) as cut:
         time.sleep(4)
         cut.send_signal(signal.SIGINT)
         assert cut.wait(60) == 130
-    for name in ("whole", "cut"):
-        with study(name) as process:
-            _, errors = process.communicate(timeout=300)
-        assert process.returncode == 0, errors
-    assert tables(tmp_path / "whole")
-    assert tables(tmp_path / "cut") == tables(tmp_path / "whole")
+    output(tmp_path, *flags)
+    assert tables(finished)
+    assert tables(tmp_path) == tables(finished)
 
 
-def mark_data_done(work: Path) -> None:
-    """The toy corpus has sources of its own, so its step is not run by the study."""
+@pytest.mark.slow
+def test_what_has_run_so_far_can_be_compared(finished, tmp_path):
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "done" / "label-crf-1").unlink()
+    status = output(finished, "--status").splitlines()  # with the options of the last run
+    assert "done label-crf-1" in status
+    assert "crf" in tables(finished)["overall.csv"]
+    output(tmp_path, "--analyze")
+    assert "crf" not in tables(tmp_path)["overall.csv"]
+
+
+@pytest.mark.slow
+def test_labels_are_those_of_the_command(flags, finished, tmp_path):
+    gold, ours = flags[-1] / "ewt" / "dev.jsonl", finished / "predictions" / "product.dev.jsonl.gz"
+    command = ["label", "--predicates", "given", "--model", str(finished / "product"), str(gold), "-o"]
+    subprocess.run(
+        [sys.executable, "-m", "spansrl", *command, str(tmp_path / "dev.jsonl")], check=True, timeout=100
+    )
+    assert list(read_sentences(ours)) == list(read_sentences(tmp_path / "dev.jsonl"))
+
+
+@pytest.mark.slow
+def test_kept_results_have_no_words_and_make_the_tables(flags, finished, tmp_path):
+    output(finished, "--keep", tmp_path)
+    kept = "".join(
+        path.read_text() for path in tmp_path.rglob("*") if path.suffix in (".csv", ".json", ".jsonl")
+    )
+    words = {
+        token
+        for sent in read_sentences(flags[-1] / "ewt" / "dev.jsonl")
+        for token in sent.tokens
+        if len(token) > 6
+    }
+    assert words
+    assert not [word for word in words if word in kept]
+    assert str(finished) not in kept
+    study = study_tables.Study(tmp_path)
+    shown = {
+        "scores": study_tables.scores(study),
+        "boundaries": study_tables.boundaries(study, "all"),
+        "significance": study_tables.significance(study),
+        "lengths": study_tables.breakdown(
+            study, "all", ["argument-length", "distance"], parts=["dev", "test"]
+        ),
+        "confusions": study_tables.confusions(study, "all", "dev"),
+        "repairs": study_tables.repairs(study, "all", "dev"),
+        "decoders": study_tables.as_written(study, "all", "dev", "decoders"),
+        "curves": study_tables.curves(study),
+    }
+    for name, text in shown.items():
+        lines = text.splitlines()
+        assert len(lines) > 2, name
+        assert len({line.count("|") for line in lines}) == 1, name
+    assert re.search(r"\| span \| span \| 2 \| .* ± ", shown["scores"])
+    assert "span − crf" in shown["significance"]
+
+
+def test_a_short_study_changes_settings_and_seeds_of_its_base(module):
+    short = module.load_study(ROOT / "experiments" / "study-short.toml")
+    whole = module.load_study(ROOT / "experiments" / "study.toml")
+    assert short["settings"] == {**whole["settings"], **short["settings"]}
+    assert short["settings"]["encoder.width"] == 128
+    assert [system["name"] for system in short["system"]] == [system["name"] for system in whole["system"]]
+    assert module.models_of(short, "span") == ["span-1", "span-2", "span-3"]
+
+
+def test_the_first_comparison_is_run_first_seed_by_seed(module, tmp_path):
+    study = module.load_study(ROOT / "experiments" / "study-short.toml")
+    options = Namespace(work=tmp_path, corpora=tmp_path, minilm="", glove="", analyze=False)
+    names = [step.name for step in module.plan(study, options) if {"train", "ensemble"} & set(step.command)]
+    first = ["span-1", "segmental-1", "crf-1", "label-1", "softmax-1", "span-2", "segmental-2", "crf-2"]
+    assert names[:8] == first
+    assert names[-3:] == ["syntax-1", "mixture", "product"]
+
+
+def test_the_configs_of_all_systems_are_valid(module):
+    for name in ("study.toml", "study-short.toml"):
+        study = module.load_study(ROOT / "experiments" / name)
+        options = Namespace(work=Path("work"), corpora=None, minilm="minilm", glove="glove")
+        for step in module.training_steps(study, options, Path("data")):
+            sets = [value for flag, value in pairwise(step.command) if flag == "--set"]
+            load_config(Path(step.command[3]), sets)
+
+
+@pytest.fixture(scope="module")
+def module():
+    """experiments/study.py, which is a script."""
     spec = importlib.util.spec_from_file_location("study", SCRIPT)
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["study"] = module
-    spec.loader.exec_module(module)
-    (work / "done").mkdir(exist_ok=True)
-    module.mark_done(work, module.Step("data-ewt", module.data_command("ewt", None, work)))
+    found = importlib.util.module_from_spec(spec)
+    sys.modules["study"] = found
+    spec.loader.exec_module(found)
+    return found
 
 
 def test_the_study_trains_every_system_with_several_seeds_where_it_matters():

@@ -6,12 +6,11 @@ from hypothesis import given
 from strategies import column_sentences, phrases
 
 from spansrl.errors import FormatError
-from spansrl.formats import WRITABLE, read_sentences, write_sentences
+from spansrl.formats import WRITABLE, Losses, read_sentences, write_sentences
 from spansrl.formats.conll import read_conll
 from spansrl.formats.conll_writing import conll_lines
 from spansrl.formats.files import Line
 from spansrl.formats.layouts import LAYOUTS
-from spansrl.formats.losses import Losses
 from spansrl.structures import Argument, Proposition, Sentence, Span
 from spansrl.tags import Phrase, column_from_phrases, keep_nested
 
@@ -227,7 +226,7 @@ def test_wrong_columns_are_refused_with_file_and_line(text, message):
         ),
     ],
 )
-def test_each_layout_says_what_it_expected(layout, text, message):
+def test_each_layout_reports_what_it_expected(layout, text, message):
     assert error_of(text, layout) == message
 
 
@@ -305,7 +304,7 @@ def test_brackets_are_ignored_once_the_arguments_have_changed():
     assert write([changed])[0] == "keep\t(V*)\n\n"
 
 
-def test_predicates_are_written_in_their_order_and_one_a_token():
+def test_predicates_are_written_in_order_and_one_per_token():
     sent = Sentence(
         ("a", "b"), (Proposition(1, lemma="b"), Proposition(0, lemma="a"), Proposition(1, lemma="c"))
     )
@@ -392,7 +391,7 @@ def test_values_that_a_file_has_for_nothing_do_not_come_back_and_are_named(chang
 
 
 @pytest.mark.parametrize("form", ["test", "words"])
-def test_the_form_that_a_file_was_in_is_no_loss(form):
+def test_the_form_of_a_file_does_not_count_as_lost(form):
     _, losses = write([Sentence(("_",), extra={"form": form})])
     assert not losses
 

@@ -32,7 +32,7 @@ def guess(text):
 
 
 @pytest.mark.parametrize(("name", "format"), CONTENTS.items())
-def test_every_sentence_alone_tells_its_format_also_without_predicates(name, format):
+def test_the_format_is_detected_from_any_sentence_even_without_predicates(name, format):
     found = blocks((DATA / name).read_text())
     assert len(found) >= 2
     assert [guess(block) for block in found] == [format] * len(found)
@@ -86,7 +86,7 @@ def test_content_of_no_format_is_refused_with_a_list_of_them(tmp_path):
 
 
 @pytest.mark.parametrize(("content", "found"), [('["a"]', "a list (['a'])"), ('"a b"', "a string ('a b')")])
-def test_json_that_is_no_object_is_refused_as_json(content, found, tmp_path):
+def test_json_that_is_not_an_object_is_refused_as_json(content, found, tmp_path):
     path = tmp_path / "a.txt"
     path.write_text(f"{content}\n{content}\n")
     with pytest.raises(FormatError) as caught:

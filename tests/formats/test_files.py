@@ -144,7 +144,7 @@ def test_output_is_compressed_by_name_and_repeatable_to_the_byte(name, unpack, t
 
 
 @pytest.mark.parametrize("name", ["a", "a.gz", "a.xz"])
-def test_after_a_failure_the_old_file_stands_and_nothing_else_is_left(name, tmp_path):
+def test_after_a_failure_the_old_file_remains_and_nothing_else(name, tmp_path):
     path = tmp_path / name
     path.write_bytes(b"old")
 
@@ -221,7 +221,7 @@ def test_a_path_that_cannot_be_written_is_refused(name, reason, tmp_path):
     assert str(caught.value) == f"{path}: cannot be written: {reason}"
 
 
-def test_the_suffix_of_a_compression_is_no_part_of_the_plain_name():
+def test_the_plain_name_has_no_compression_suffix():
     assert [plain_name(name) for name in ("x/a.props.gz", "a.jsonl.xz", "a.props")] == [
         "a.props",
         "a.jsonl",

@@ -173,7 +173,7 @@ ALIGNED = {("pos",), ("lemmas",), ("offsets",), ("tokens",)}
 
 
 @pytest.mark.parametrize("path", list(paths(FULL)), ids=str)
-def test_schema_and_code_agree_on_every_value_in_every_place(path):
+def test_schema_and_code_agree_on_every_value_of_every_key(path):
     for value in VALUES:
         if (path in ALIGNED and isinstance(value, list)) or (path == ("text",) and isinstance(value, str)):
             continue  # of another length
@@ -193,7 +193,7 @@ def test_schema_and_code_agree_on_what_may_be_missing(path):
 
 @settings(max_examples=30)
 @given(any_sentences())
-def test_the_schema_knows_every_key_that_the_code_writes_itself(sent):
+def test_the_schema_has_every_key_that_the_code_writes(sent):
     bare = Sentence(sent.tokens, (), sent.id, sent.pos, sent.lemmas, sent.text, sent.offsets)
     assert set(bare.to_dict()) <= set(SCHEMA["properties"])
     for prop in sent.props:

@@ -76,7 +76,7 @@ def test_a_member_that_is_too_large_is_refused_whatever_its_archive_claims(tmp_p
             dict(read_members(archive, "SRC", lambda name: True, largest=100))
 
 
-def test_a_file_that_is_no_archive_is_refused(tmp_path):
+def test_a_file_that_is_not_an_archive_is_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("hello\n" * 200)
     with pytest.raises(DataError, match=r"^SRC: not an archive, or damaged"):
         texts(tmp_path / "notes.txt")
@@ -111,7 +111,7 @@ def test_compressed_bytes_that_were_cut_short_are_refused():
         list(lines_of(gzip.compress(b"x" * 1000)[:-4], "f.gz"))
 
 
-def test_a_download_arrives_and_reports_how_far_it_is(server):
+def test_a_download_arrives_and_reports_progress(server):
     url, served = server
     (served / "a.tar.gz").write_bytes(b"x" * 300_000)
     seen = []

@@ -91,7 +91,7 @@ def given_sentences(draw):
 
 @any_text
 @given(TEXTS, st.sampled_from(["greedy", "exact"]), st.sampled_from([0.1, 3.0, 100.0]))
-def test_any_text_becomes_legal_frames_at_the_places_where_they_stand(text, decoder, spread):
+def test_any_text_becomes_legal_frames_with_correct_offsets(text, decoder, spread):
     document = pipeline(spread=spread, decoder=decoder)(text)
     assert document.text == text
     for sent in document.sentences:
@@ -111,7 +111,7 @@ def test_a_megabyte_of_one_character_is_no_problem(unit):
 
 
 @pytest.mark.slow
-def test_a_megabyte_of_sentences_is_labelled():
+def test_a_megabyte_of_sentences_is_labeled():
     text = "They called it off, didn't they?\n" * 30_000
     document = SRL(text, predicates=["adjective"])
     assert len(document.sentences) == 30_000
@@ -130,7 +130,7 @@ def test_documents_come_in_order_and_are_the_same_as_one_by_one(texts):
         assert_same_labels(document.sentences, SRL(document.text).sentences)
 
 
-def test_empty_texts_keep_their_places():
+def test_empty_texts_keep_their_order():
     texts = ["", "They left.", " ", "\n", "She is keeping cats.", ""]
     assert [len(document.sentences) for document in SRL.pipe(texts)] == [0, 1, 0, 0, 1, 0]
 
@@ -177,7 +177,7 @@ def test_tokens_may_be_a_list():
 
 @any_text
 @given(st.lists(TOKENS, max_size=5))
-def test_a_sentence_is_labelled_alone_as_in_any_batch(rows):
+def test_a_sentence_is_labeled_alone_as_in_any_batch(rows):
     sentences = [Sentence(tokens, id=str(k)) for k, tokens in enumerate(rows)]
     batched = list(SRL.label(sentences))
     assert [sent.id for sent in batched] == [sent.id for sent in sentences]
@@ -208,7 +208,7 @@ def test_what_a_sentence_has_besides_labels_is_kept():
 
 @any_text
 @given(TOKENS)
-def test_only_predicates_of_the_wanted_types_are_labelled(tokens):
+def test_only_predicates_of_the_wanted_types_are_labeled(tokens):
     (everything,) = SRL.label([Sentence(tokens)])
     for type in PREDICATE_TYPES:
         (found,) = SRL.label([Sentence(tokens)], predicates=[type])
@@ -238,10 +238,10 @@ def test_chances_are_calibrated_each_by_its_own_curve():
     assert {arg.prob for prop in found.props for arg in prop.args} == {0.2689}
 
 
-# Predicates by their places.
+# Predicates by token index.
 
 
-def test_places_are_predicates_of_every_sentence_each_once():
+def test_token_indices_are_predicates_of_every_sentence_each_once():
     sentences = [Sentence(("They", "called", "it", "off")), Sentence(()), Sentence(("She", "left"))]
     found = list(SRL.label(sentences, predicates=[1, 0, np.int64(1)]))
     assert [[prop.pred for prop in sent.props] for sent in found] == [[0, 1], [], [0, 1]]
@@ -336,7 +336,7 @@ def long_sentence(size: int, *places: int) -> Sentence:
 
 
 @pytest.mark.parametrize("size", [MAX_TOKENS, MAX_TOKENS + 1, 2 * MAX_TOKENS, 700])
-def test_a_long_sentence_is_labelled_in_pieces_and_put_together_again(size):
+def test_a_long_sentence_is_labeled_in_pieces_and_put_together_again(size):
     sent = long_sentence(size)
     cuts = range(0, size, MAX_TOKENS)
     pieces = [next(SRL.label([Sentence(sent.tokens[k : k + MAX_TOKENS])])) for k in cuts]
@@ -503,14 +503,14 @@ def test_memory_does_not_grow_with_the_number_of_sentences():
         for number in count():
             yield Sentence(("They", "called", str(number), "off"))
 
-    labelled = SRL.label(endless(), predicates=["verb"])
+    labeled = SRL.label(endless(), predicates=["verb"])
     peaks = []
     tracemalloc.start()
     try:
         for _ in range(4):
             gc.collect()
             tracemalloc.reset_peak()
-            for _ in islice(labelled, 1024):
+            for _ in islice(labeled, 1024):
                 pass
             peaks.append(tracemalloc.get_traced_memory()[1])
     finally:

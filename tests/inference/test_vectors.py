@@ -1,4 +1,4 @@
-"""Static vectors: what the three file shapes give, and what is refused with which words."""
+"""Static vectors: what the three file shapes give, and which errors are reported."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spansrl.errors import DataError, FormatError
-from spansrl.inference.inputs import vectors as vectors_module
 from spansrl.inference.inputs.vectors import Vectors, read_vectors
 
 GLOVE = "the 0.5 -1 2e-1\ncat 1 2 3\n( 0 0 1\nunk 9 9 9\n"
@@ -63,8 +62,8 @@ def test_compressed_files_are_read_as_they_are(tmp_path, suffix, compress):
 def test_tokens_are_looked_up_in_lower_case_with_digits_kept(tmp_path):
     vectors = read_vectors(write(tmp_path / "v.txt", "cat 1\n1984 2\n0000 3\nunk 0\n"))
     assert vectors.lookup(["CAT", "1984", "1985"]).tolist() == [0, 1, 3]
-    assert vectors.normalise("Cat") == "cat"
-    assert vectors.normalise("1985") == "unk"
+    assert vectors.normalize("Cat") == "cat"
+    assert vectors.normalize("1985") == "unk"
 
 
 @pytest.mark.parametrize(
@@ -81,8 +80,7 @@ def test_tokens_are_looked_up_in_lower_case_with_digits_kept(tmp_path):
 )
 def test_brackets_are_found_in_whichever_spelling_the_file_has(tmp_path, in_file, token):
     vectors = read_vectors(write(tmp_path / "v.txt", f"unk 0 0\n{in_file} 1 1\n"))
-    assert vectors.normalise(token) == in_file
-    assert read_vectors(tmp_path / "v.txt", keep=[token]).words == ("unk", in_file)
+    assert vectors.normalize(token) == in_file
 
 
 @pytest.mark.parametrize(
@@ -95,20 +93,10 @@ def test_the_unknown_row_is_the_files_own(tmp_path, names, chosen):
     assert vectors.words[-1] == names[-1]
 
 
-def test_without_an_unknown_row_the_mean_of_all_rows_is_added_whatever_is_kept(tmp_path):
-    path = write(tmp_path / "v.txt", "cat 1 2\ndog 3 4\ncow 8 0\n")
-    everything, part = read_vectors(path), read_vectors(path, keep={"Dog", "elk"})
-    assert everything.words == ("cat", "dog", "cow", "UNKNOWN")
-    assert part.words == ("dog", "UNKNOWN")
-    assert part.matrix.tolist() == [[3, 4], [4, 2]]
-    assert everything.matrix[everything.lookup(["elk"])].tolist() == [[4, 2]]
-
-
-def test_many_blocks_of_rows_give_one_matrix(tmp_path, monkeypatch):
-    monkeypatch.setattr(vectors_module, "_BLOCK", 3)
-    vectors = read_vectors(write(tmp_path / "v.txt", "".join(f"w{n} {n}\n" for n in range(10))))
-    assert vectors.matrix[:10, 0].tolist() == list(range(10))
-    assert vectors.matrix[vectors.unknown].tolist() == [4.5]
+def test_without_an_unknown_row_the_mean_of_all_rows_is_added(tmp_path):
+    vectors = read_vectors(write(tmp_path / "v.txt", "cat 1 2\ndog 3 4\ncow 8 0\n"))
+    assert vectors.words == ("cat", "dog", "cow", "UNKNOWN")
+    assert vectors.matrix[vectors.lookup(["elk"])].tolist() == [[4, 2]]
 
 
 def test_words_with_blanks_inside_are_whole_words(tmp_path):
@@ -181,10 +169,6 @@ def test_vectors_must_fit_their_words_and_know_unknown_ones():
         Vectors(("unk", "cat"), np.zeros((1, 3), np.float32))
     with pytest.raises(DataError, match="no row for unknown words"):
         Vectors(("cat",), np.zeros((1, 3), np.float32))
-
-
-def test_a_printed_table_names_its_size():
-    assert repr(Vectors(("unk",), np.zeros((1, 3), np.float32))) == "Vectors(1 word, width 3)"
 
 
 word_lists = st.lists(st.from_regex(r"[a-zé]{1,5}", fullmatch=True), min_size=1, max_size=8, unique=True)

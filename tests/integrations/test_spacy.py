@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
 import os
 import pickle
 import re
 import subprocess
 import sys
 from importlib.metadata import entry_points
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -21,7 +19,6 @@ from spacy import displacy  # noqa: E402
 from spacy.tokens import Doc, DocBin  # noqa: E402
 
 from spansrl.errors import ConfigError, DataError, ModelError  # noqa: E402
-from spansrl.inference.loading import shipped_model  # noqa: E402
 from spansrl.integrations import spacy as spacy_component  # noqa: E402
 from spansrl.integrations.spacy import Settings, SpansrlComponent, document_of, make_component  # noqa: E402
 from spansrl.structures import PREDICATE_TYPES, Argument, Document, Proposition, Sentence, Span  # noqa: E402
@@ -211,7 +208,7 @@ def merged(doc: Doc) -> Doc:
     [merged, lambda doc: list(doc.sents)[-2].as_doc(copy_user_data=True)],
     ids=["merged tokens", "a part of the Doc"],
 )
-def test_a_doc_whose_tokens_are_no_longer_those_that_were_labelled_gives_no_wrong_answer(fake, change):
+def test_a_doc_whose_tokens_are_no_longer_those_that_were_labeled_gives_no_wrong_answer(fake, change):
     doc = change(english()(TEXT))
     with pytest.raises(DataError, match="merge and split tokens before"):
         doc._.srl  # noqa: B018
@@ -219,7 +216,7 @@ def test_a_doc_whose_tokens_are_no_longer_those_that_were_labelled_gives_no_wron
         document_of(doc)
 
 
-def test_docs_in_a_pipe_are_labelled_together_and_as_they_are_alone(fake):
+def test_docs_in_a_pipe_are_labeled_together_and_as_they_are_alone(fake):
     nlp = english()
     texts = [f"{TEXT} Number {number} jumped." for number in range(5)] + [""]
     alone = [answers(nlp(text)) for text in texts]
@@ -276,7 +273,7 @@ def test_the_model_is_loaded_for_the_first_doc_and_again_after_a_fork(fake, monk
     assert len(fake.loads) == 2
 
 
-def test_a_labelled_doc_survives_its_bytes(fake):
+def test_a_labeled_doc_survives_its_bytes(fake):
     doc = english()(TEXT)
     copy = Doc(doc.vocab).from_bytes(doc.to_bytes())
     assert copy._.srl == doc._.srl
@@ -286,7 +283,7 @@ def test_a_labelled_doc_survives_its_bytes(fake):
     assert spans[0] == spans[1]
 
 
-def test_labelled_docs_survive_a_doc_bin(fake):
+def test_labeled_docs_survive_a_doc_bin(fake):
     doc = english()(TEXT)
     stored = DocBin(docs=[doc], store_user_data=True).to_bytes()
     (copy,) = DocBin(store_user_data=True).from_bytes(stored).get_docs(spacy.blank("en").vocab)
@@ -384,16 +381,3 @@ except spansrl.errors.MissingExtraError as error:
     assert done.stdout == (
         "the spaCy component needs the extra 'spacy'; install it with: pip install 'spansrl[spacy]'\n"
     )
-
-
-@pytest.mark.skipif(not shipped_model().is_dir(), reason="the package has no model yet")
-def test_the_examples_of_the_page_show_what_happens():
-    page = Path(__file__).resolve().parents[2] / "docs" / "spacy.md"
-    examples = re.findall(
-        r"^```pycon\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
-    )
-    test = doctest.DocTestParser().get_doctest("".join(examples), {}, page.name, page.name, 0)
-    report: list[str] = []
-    result = doctest.DocTestRunner().run(test, out=report.append)
-    assert result.attempted
-    assert not result.failed, "".join(report)

@@ -70,7 +70,7 @@ def load_dying(labeling: Labeling) -> FakeLabels:
 
 def in_process(task, shards, workers):
     """An engine without processes, for tests that need none."""
-    return map(Worker(task).run, shards)
+    yield from map(Worker(task).run, shards)
 
 
 def content(out: Path) -> dict[str, bytes]:

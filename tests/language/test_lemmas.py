@@ -98,7 +98,7 @@ def test_adjectives_lose_a_comparison_that_their_spelling_shows(form, lemma):
         ("had", "have"),
     ],
 )
-def test_auxiliaries_are_known_by_heart(form, lemma):
+def test_auxiliaries_have_a_table_of_their_own(form, lemma):
     assert RULES.lemma(form, "auxiliary") == lemma
 
 
@@ -107,21 +107,21 @@ def test_a_predicate_of_unknown_type_is_taken_for_a_verb():
 
 
 def test_a_treebank_teaches_what_the_rules_get_wrong_and_nothing_else():
-    learnt = Lemmatizer.of(
+    learned = Lemmatizer.of(
         [
             tagged(("They", "PRP", "they"), ("Recieved", "VBD", "receive"), ("news", "NN", "news")),
             tagged(("stopped", "VBN", "stop"), ("Kings", "NNPS", "Kings"), ("goeswith", "VB", "_")),
         ]
     )
-    assert learnt.to_dict() == {
+    assert learned.to_dict() == {
         "exceptions": {"verb": {"recieved": "receive"}, "noun": {"news": "news"}, "adjective": {}}
     }
-    assert learnt.lemma("RECIEVED", "verb") == "receive"
-    assert learnt.lemma("news", "noun") == "news"
-    assert learnt.lemma("recieved", "adjective") == "recieved"
+    assert learned.lemma("RECIEVED", "verb") == "receive"
+    assert learned.lemma("news", "noun") == "news"
+    assert learned.lemma("recieved", "adjective") == "recieved"
 
 
-def test_of_several_lemmas_the_most_frequent_is_learnt_and_of_equals_the_first_by_name():
+def test_the_most_frequent_lemma_is_learned_and_ties_go_to_the_first_by_name():
     often = [tagged(("lied", "VBD", "lay"))] * 2 + [tagged(("lied", "VBD", "lie"))]
     assert Lemmatizer.of(often).lemma("lied", "verb") == "lay"
     assert Lemmatizer.of([tagged(("x", "VB", "b")), tagged(("x", "VB", "a"))]).lemma("x", "verb") == "a"
@@ -139,16 +139,16 @@ def test_every_word_has_a_lemma_and_an_empty_one_only_if_it_is_empty(word, type)
     assert lemma not in relatives(lemma, type)
 
 
-def test_a_very_long_word_takes_no_time():
+def test_a_very_long_word_is_fast():
     for ending in ("ing", "ed", "s", "ation"):
         RULES.lemma("bell" * 50_000 + ending, "verb")
         relatives("aeiou" * 50_000 + ending, "noun")
 
 
 def test_a_lemmatizer_survives_the_way_through_json():
-    learnt = Lemmatizer({"verb": {"recieved": "receive"}, "noun": {"wimmin": "woman"}})
-    again = Lemmatizer.from_dict(json.loads(json.dumps(learnt.to_dict())))
-    assert again.exceptions == learnt.exceptions
+    learned = Lemmatizer({"verb": {"recieved": "receive"}, "noun": {"wimmin": "woman"}})
+    again = Lemmatizer.from_dict(json.loads(json.dumps(learned.to_dict())))
+    assert again.exceptions == learned.exceptions
 
 
 @pytest.mark.parametrize(

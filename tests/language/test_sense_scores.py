@@ -54,7 +54,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_shares_are_those_that_counting_by_hand_gives(data, monkeypatch, capsys):
+def test_shares_match_counts_by_hand(data, monkeypatch, capsys):
     (data / "x.xml").write_text(FRAMES)
     run(monkeypatch, data, "--frames", data / "x.xml")
     first, _, *table = capsys.readouterr().out.splitlines()
@@ -83,7 +83,7 @@ def test_shares_are_those_that_counting_by_hand_gives(data, monkeypatch, capsys)
     assert {test for *_, test in rows} == {"100.0 % (1 of 1)", "0.0 % (0 of 1)", "none"}
 
 
-def test_without_frames_those_in_use_are_taken(data, monkeypatch, capsys):
+def test_the_frames_in_use_are_the_default(data, monkeypatch, capsys):
     monkeypatch.setenv("SPANSRL_HOME", str(data / "nothing"))
     run(monkeypatch, data)
     assert ", 11,207 in the frames" in capsys.readouterr().out.splitlines()[0]

@@ -60,7 +60,7 @@ def logits(**scores: float) -> np.ndarray:
     return out
 
 
-def test_senses_are_sorted_and_each_stands_once():
+def test_senses_are_sorted_and_unique():
     assert INVENTORY.senses == (
         *("be.01", "be.03", "extract.01"),
         *("keep.01", "keep.02", "keep.04", "keep_up.10", "make.01", "make.LV"),
@@ -68,7 +68,7 @@ def test_senses_are_sorted_and_each_stands_once():
     assert len(INVENTORY) == 9
 
 
-def test_candidates_are_those_of_form_and_lemma_with_those_of_the_form_first():
+def test_candidates_are_the_senses_of_the_form_then_of_the_lemma():
     assert names("keeps", "verb") == ["keep.02", "keep.01", "keep_up.10", "keep.04"]
     assert names("KEPT", "verb") == ["keep.01", "keep.04", "keep.02", "keep_up.10"]
     assert names("keeping", "verb") == ["keep.01", "keep.02", "keep.04", "keep_up.10"]
@@ -100,11 +100,19 @@ def test_the_best_candidate_is_chosen_however_high_the_others_score():
     assert prob == pytest.approx(0.988 * np.exp(2) / (np.exp(2) + 2))
 
 
+def test_the_other_senses_share_what_is_left_and_need_their_particles():
+    scores = logits(keep__01=3.0, keep__04=1.0)
+    found = INVENTORY.others(["keeps"], 0, "verb", scores, "keep.01")
+    assert found == pytest.approx({"keep.02": 1 / (1 + np.e), "keep.04": np.e / (1 + np.e)})
+    assert "keep_up.10" in INVENTORY.others(["keeps", "up"], 0, "verb", scores, "keep.01")
+    assert INVENTORY.others(["extract"], 0, "verb", scores, "extract.01") == {}
+
+
 def test_large_logits_do_not_overflow():
     assert choose("keeps", "verb", logits(keep__01=3e4)) == ("keep.01", pytest.approx(0.988))
 
 
-def test_frames_are_asked_about_words_that_training_did_not_see_and_about_no_others():
+def test_frames_are_used_for_unseen_words_only():
     assert choose("gardening", "verb", logits(), Frames()) == ("garden.02", 0.94)
     assert choose("gardening", "noun", logits(), Frames())[0] == "garden.01"
     assert choose("extraction", "noun", logits(), Frames()) == ("extract.01", 0.75)
@@ -121,9 +129,7 @@ def test_frames_are_asked_about_words_that_training_did_not_see_and_about_no_oth
         ("ran", None, "run.01"),
     ],
 )
-def test_a_word_that_nobody_knows_gets_the_first_sense_of_its_stem_with_a_modest_probability(
-    word, type, sense
-):
+def test_an_unknown_word_gets_the_first_sense_of_its_stem_with_a_modest_probability(word, type, sense):
     found, prob = choose(word, type, logits())
     assert found == sense
     assert 0.5 < prob <= 0.7

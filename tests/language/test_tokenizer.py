@@ -153,7 +153,7 @@ def test_full_stops_of_other_scripts_end_sentences():
 
 
 @pytest.mark.parametrize("blank", ["\n\n", "\r\n\r\n", "\n \t\n", "\n\n\n\n", "\f", "\u2029"])
-def test_a_blank_line_ends_a_sentence_whatever_stands_before_it(blank):
+def test_a_blank_line_always_ends_a_sentence(blank):
     assert sentences(f"we met and{blank}then left") == ["we met and", "then left"]
 
 
@@ -176,7 +176,7 @@ def test_headings_lists_and_signatures_are_sentences_of_their_own():
     assert sentences("\n".join(lines)) == lines
 
 
-def test_a_short_line_that_goes_on_in_lower_case_is_no_heading():
+def test_a_short_line_that_continues_in_lower_case_is_not_a_heading():
     assert sentences("We saw\nthe sea.") == ["We saw\nthe sea."]
 
 

@@ -78,7 +78,7 @@ def theirs():
 
 
 @pytest.mark.parametrize("text", AGREED.values(), ids=AGREED.keys())
-def test_spacy_cuts_in_the_same_places(theirs, text):
+def test_spacy_finds_the_same_boundaries(theirs, text):
     assert ours(text) == theirs(text)
 
 

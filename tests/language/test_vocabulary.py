@@ -9,7 +9,7 @@ from spansrl.language.vocabulary import Vocabulary, frequent_words, role_invento
 
 
 @given(st.lists(st.text(), unique=True))
-def test_ids_are_places_in_the_order_given(items):
+def test_ids_are_indices_in_the_given_order(items):
     vocab = Vocabulary(items)
     assert len(vocab) == len(items)
     assert vocab.ids(items).tolist() == list(range(len(items)))

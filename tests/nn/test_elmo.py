@@ -15,9 +15,8 @@ import torch
 from spansrl.errors import DataError, FormatError, MissingExtraError, ModelError
 from spansrl.nn.embedders import elmo_files
 from spansrl.nn.embedders.elmo import Elmo, batch_char_ids
-from spansrl.nn.embedders.elmo_files import describe_weights
-from spansrl.nn.embedders.precomputed import read_precomputed, write_precomputed
-from spansrl.nn.embedders.scalar_mix import ScalarMix
+from spansrl.nn.embedders.elmo_files import Precomputed, describe_weights
+from spansrl.nn.embedders.layered import ScalarMix
 from tiny_elmo import FILTERS, FIXTURE, needs_fixture, tiny_options, tiny_weights, write_files
 
 SENTENCES = [["Cats", "sleep", "."], ["Ünïted"], ["a", "b", "a", "</S>", "x" * 70, "!"], ["Why", "?"]]
@@ -82,9 +81,22 @@ def clip(x: np.ndarray, limit: float | None) -> np.ndarray:
     return x if limit is None else np.clip(x, -limit, limit)
 
 
-def run(elmo: Elmo, sentences: list[list[str]], **options: bool) -> list[np.ndarray]:
-    layers = elmo(*batch_char_ids(sentences), **options).numpy()
-    return [layers[:, row, : len(tokens)] for row, tokens in enumerate(sentences)]
+def run(elmo: Elmo, sentences: list[list[str]]) -> list[np.ndarray]:
+    return _rows(elmo(*batch_char_ids(sentences)), sentences)
+
+
+def run_on(elmo: Elmo, batches: list[list[list[str]]]) -> list[list[np.ndarray]]:
+    """The layers of batches whose rows continue those of the batch before."""
+    states, found = (), []
+    for sentences in batches:
+        chars, words, mask = batch_char_ids(sentences)
+        layers, states = elmo.read(elmo.char_cnn(chars)[words], mask, states)
+        found.append(_rows(layers, sentences))
+    return found
+
+
+def _rows(layers: torch.Tensor, sentences: list[list[str]]) -> list[np.ndarray]:
+    return [layers.numpy()[:, row, : len(tokens)] for row, tokens in enumerate(sentences)]
 
 
 @pytest.fixture
@@ -100,8 +112,8 @@ def tiny(tmp_path) -> Elmo:
 def test_the_published_sentences_give_the_published_top_layer_when_state_is_carried():
     elmo = Elmo.from_files(FIXTURE / "options.json", FIXTURE / "lm_weights.hdf5")
     streams = json.loads((FIXTURE / "sentences.json").read_text(encoding="utf-8"))
-    for k, batch in enumerate(zip(*streams, strict=True)):
-        found = run(elmo, [text.split() for text in batch], carry_state=True)
+    batches = [[text.split() for text in batch] for batch in zip(*streams, strict=True)]
+    for k, found in enumerate(run_on(elmo, batches)):
         for stream, layers in enumerate(found):
             with h5py.File(FIXTURE / f"lm_embeddings_{stream}.hdf5") as file:
                 expected = np.concatenate(list(file[str(k)]), axis=1)
@@ -188,34 +200,18 @@ def test_what_stands_in_the_padding_changes_nothing_and_comes_out_as_zero(tiny):
     assert not found[:, 1, 1:].any()
 
 
-def test_by_default_nothing_is_carried_from_call_to_call(tiny):
-    before = run(tiny, SENTENCES)
-    run(tiny, SENTENCES, carry_state=True)
-    for first, second in zip(before, run(tiny, SENTENCES), strict=True):
+def test_nothing_is_carried_from_call_to_call(tiny):
+    for first, second in zip(run(tiny, SENTENCES), run(tiny, SENTENCES), strict=True):
         assert np.array_equal(first, second)
 
 
-def test_carried_state_goes_on_from_each_rows_own_end(tiny):
+def test_carried_state_continues_from_each_rows_own_end(tiny):
     first, second = [["Cats", "sleep", "."], ["Why"]], [["So", "?"], ["Well", "."]]
-    run(tiny, first, carry_state=True)
-    together = run(tiny, second, carry_state=True)
-    fresh = run(tiny, second)
+    together, fresh = run_on(tiny, [first, second])[1], run(tiny, second)
     for row in range(2):
-        tiny.reset_state()
-        run(tiny, [first[row]], carry_state=True)
-        [alone] = run(tiny, [second[row]], carry_state=True)
+        [alone] = run_on(tiny, [[first[row]], [second[row]]])[1]
         np.testing.assert_allclose(together[row], alone, atol=1e-5)
         assert np.abs(alone[1:] - fresh[row][1:]).max() > 1e-3
-
-
-def test_carried_state_refuses_another_number_of_sentences_until_it_is_reset(tiny):
-    run(tiny, [["a"], ["b"]], carry_state=True)
-    with pytest.raises(
-        DataError, match=r"state of 2 sentences cannot go on with 1; call reset_state\(\) first"
-    ):
-        run(tiny, [["a"]], carry_state=True)
-    tiny.reset_state()
-    run(tiny, [["a"]], carry_state=True)
 
 
 def test_empty_sentences_take_no_room(tiny):
@@ -301,7 +297,7 @@ def test_every_missing_or_misshapen_dataset_is_refused_with_its_shapes(tmp_path,
     files = write_files(tmp_path, options, weights | {name: np.zeros((2, 2, 2))})
     with pytest.raises(ModelError) as caught:
         Elmo.from_files(*files)
-    wrong = f"{files[1]}: the dataset '{name}' has shape (2, 2, 2), the options call for {right}"
+    wrong = f"{files[1]}: the dataset '{name}' has shape (2, 2, 2), the options require {right}"
     assert str(caught.value).startswith(wrong)
 
 
@@ -311,7 +307,7 @@ def test_weights_that_are_no_hdf5_are_refused(tmp_path, content):
     weights.unlink()
     if content is not None:
         weights.write_bytes(content)
-    with pytest.raises(ModelError, match=r"weights\.hdf5: ELMo's weights cannot be read as HDF5"):
+    with pytest.raises(ModelError, match=r"weights\.hdf5: cannot be read as HDF5"):
         Elmo.from_files(options, weights)
 
 
@@ -334,29 +330,14 @@ def test_known_weights_are_named_and_unknown_ones_hashed(tmp_path, monkeypatch):
 # --- precomputed
 
 
-def test_written_layers_are_read_back_sentence_by_sentence(tiny, tmp_path):
-    path = tmp_path / "train.hdf5"
-    write_precomputed(path, iter([*SENTENCES, []]), tiny, batch_size=3)
-    with read_precomputed(path) as stored:
+def test_layers_are_read_sentence_by_sentence(tiny, tmp_path):
+    expected = run(tiny, [*SENTENCES, []])
+    path = write_outputs(tmp_path / "x.hdf5", **{f"s{k}": layers for k, layers in enumerate(expected)})
+    with Precomputed(path) as stored:
         assert (len(stored), stored.n_layers, stored.width) == (5, 3, 8)
-        for index, (tokens, layers) in enumerate(zip(SENTENCES, run(tiny, SENTENCES), strict=True)):
-            np.testing.assert_allclose(stored.layers(index, len(tokens)), layers, atol=1e-5)
+        for index, layers in enumerate(expected):
+            np.testing.assert_array_equal(stored.layers(index, layers.shape[1]), layers)
         assert stored.layers(4, 0).shape == (3, 0, 8)
-
-
-def test_writing_that_fails_leaves_the_old_file_and_nothing_else(tiny, tmp_path):
-    path = tmp_path / "train.hdf5"
-    path.write_bytes(b"old")
-
-    def sentences():
-        yield ["a"]
-        raise RuntimeError("the source broke")
-
-    before = sorted(tmp_path.iterdir())
-    with pytest.raises(RuntimeError, match="the source broke"):
-        write_precomputed(path, sentences(), tiny, batch_size=1)
-    assert path.read_bytes() == b"old"
-    assert sorted(tmp_path.iterdir()) == before
 
 
 def write_outputs(path: Path, **outputs: np.ndarray) -> Path:
@@ -370,7 +351,7 @@ def test_a_file_without_layers_has_one_and_other_keys_are_no_sentences(tmp_path)
     path = write_outputs(
         tmp_path / "x.hdf5", s0=np.ones((4, 8)), s1=np.ones((2, 8)), sentence_to_index=np.ones(1)
     )
-    with read_precomputed(path) as stored:
+    with Precomputed(path) as stored:
         assert (len(stored), stored.n_layers, stored.width) == (2, 1, 8)
         assert stored.layers(1, 2).shape == (1, 2, 8)
         assert stored.layers(1, 2).dtype == np.float32
@@ -394,20 +375,14 @@ def test_vectors_that_do_not_fit_the_data_are_refused_with_the_sentence(tmp_path
     shapes = [(3, 6, 8), (3, 4, 8), (4, 8), (3, 4, 9), (8,)]
     outputs = {f"s{k}": np.zeros(shape) for k, shape in enumerate(shapes)}
     path = write_outputs(tmp_path / "x.hdf5", **outputs)
-    with read_precomputed(path) as stored, pytest.raises(FormatError) as caught:
+    with Precomputed(path) as stored, pytest.raises(FormatError) as caught:
         stored.layers(index, n_tokens)
     assert str(caught.value).startswith(f"{path}: {message}")
 
 
-def test_a_precomputed_file_is_opened_when_first_used(tmp_path):
-    stored = read_precomputed(tmp_path / "later.hdf5")
-    with pytest.raises(FormatError, match=r"later\.hdf5: cannot be read as HDF5"):
-        stored.layers(0, 1)
-    write_outputs(tmp_path / "later.hdf5", s0=np.zeros((3, 1, 8)))
-    assert stored.layers(0, 1).shape == (3, 1, 8)
-    stored.close()
-    assert stored.layers(0, 1).shape == (3, 1, 8)
-    stored.close()
+def test_a_precomputed_file_that_cannot_be_read_is_refused(tmp_path):
+    with pytest.raises(FormatError, match=r"nowhere\.hdf5: cannot be read as HDF5"):
+        Precomputed(tmp_path / "nowhere.hdf5")
 
 
 # --- the scalar mix

@@ -1,4 +1,4 @@
-"""The encoders against step-by-step transcriptions of Appendix B, and their initialisation (Appendix C.1)."""
+"""The encoders against step-by-step transcriptions of Appendix B, and their initialization (Appendix C.1)."""
 
 from __future__ import annotations
 

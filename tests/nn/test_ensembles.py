@@ -117,7 +117,7 @@ def test_remembered_features_give_the_labels_of_live_ones(experts, tmp_path):
     assert np.isfinite(score_propositions(remembering, unknown).arguments.log_z).all()
 
 
-def test_the_product_is_the_mean_of_the_scores_normalised_anew(experts):
+def test_the_product_is_the_mean_of_the_scores_renormalized(experts):
     scores = [score_propositions(TorchModel(expert), SENTENCES).arguments for expert in experts]
     product = score_propositions(ProductModel(experts), SENTENCES).arguments
     assert isinstance(product, SpanScores)

@@ -105,7 +105,7 @@ def test_another_encoder_has_a_cache_of_its_own(tmp_path):
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_an_interrupted_computation_leaves_no_file_and_the_next_one_starts_anew(tmp_path, error):
+def test_an_interrupted_computation_leaves_no_file_and_the_next_one_starts_over(tmp_path, error):
     many = SENTENCES * 200  # more than one group
     with pytest.raises(error, match="the power went off"):
         cached_features(CountingSource(fail_after=300, error=error), many, tmp_path / "cache")

@@ -141,15 +141,15 @@ def test_a_network_learns_twenty_propositions_by_heart(sections, variant):
 
 @EVERY_NETWORK
 @pytest.mark.parametrize("sent", EDGES.values(), ids=EDGES.keys())
-def test_unusual_sentences_can_be_learnt_from_and_labelled(sections, sent):
+def test_unusual_sentences_can_be_learnt_from_and_labeled(sections, sent):
     network = make_network(**sections)
     loss = network.loss(*inputs_of(network, [sent]))
     loss.backward()
     assert torch.isfinite(loss)
     assert all(torch.isfinite(p.grad).all() for p in network.parameters() if p.grad is not None)
-    (labelled,) = label_given(network, [sent])
-    assert labelled.tokens == sent.tokens
-    for prop, given in zip(labelled.props, sent.props, strict=True):
+    (labeled,) = label_given(network, [sent])
+    assert labeled.tokens == sent.tokens
+    for prop, given in zip(labeled.props, sent.props, strict=True):
         assert prop.pred == given.pred
         for arg in prop.args:
             assert 0 <= arg.start < arg.end <= len(sent)

@@ -36,9 +36,9 @@ def make_gold(*rows: tuple[int, int, int, int]) -> Gold:
 GOLD = make_gold((0, 0, 0, 1), (0, 1, 3, 3), (1, 1, 1, 2))
 
 
-def labelings(n: int) -> list[tuple[oracles.Labelled, ...]]:
+def labelings(n: int) -> list[tuple[oracles.Labeled, ...]]:
     spans = [
-        oracles.Labelled(i, j, r)
+        oracles.Labeled(i, j, r)
         for i, j in oracles.all_spans(int(LENGTHS[n]))
         for r in range(R)
         if not i <= PRED[n] <= j
@@ -104,7 +104,7 @@ def test_the_segmental_loss_is_minus_the_log_probability_of_the_gold_labeling():
     output = SegmentalOutput(D, R).double()
     h = random(2, T, D)
     logits = output(h, MASK)
-    gold = [[oracles.Labelled(0, 1, 0), oracles.Labelled(3, 3, 1)], [oracles.Labelled(1, 2, 1)]]
+    gold = [[oracles.Labeled(0, 1, 0), oracles.Labeled(3, 3, 1)], [oracles.Labeled(1, 2, 1)]]
     expected = -sum(
         labeling_score(logits, n, gold[n])
         - torch.stack([labeling_score(logits, n, one) for one in labelings(n)]).logsumexp(0)

@@ -14,7 +14,7 @@ from spansrl.inference.directory import ModelDirectory
 from spansrl.inference.runtime import OnnxModel
 from spansrl.nn.syntax import IGNORED, UNIVERSAL, SyntaxHead, SyntaxLabels
 from spansrl.training.export import MAX_DIFFERENCE, compare, export_model
-from spansrl.training.recovery import find_start, load_start
+from spansrl.training.recovery import find_trained, load_trained
 from spansrl.training.runs import Splits, execute, prepare_run
 
 SENT = replace(
@@ -69,4 +69,4 @@ def test_a_model_learns_syntax_and_is_exported_without_it(tmp_path):
     assert found.scores < MAX_DIFFERENCE
     assert ModelDirectory.read(tmp_path / "out").network_config.tasks.syntax == 0
     assert make_network().syntax is None
-    assert load_start(find_start(str(tmp_path / "run"))).syntax is not None
+    assert load_trained(find_trained(str(tmp_path / "run"), "training.start")).syntax is not None

@@ -15,12 +15,11 @@ from spansrl.inference.config import EmbedderConfig
 from spansrl.inference.inputs.pieces import MOST_PIECES
 from spansrl.nn.batch import Corpus
 from spansrl.nn.embedders import build_embedder
-from spansrl.nn.embedders.transformer import PieceInput, Transformer
-from spansrl.nn.embedders.transformer_embedder import TransformerSource
+from spansrl.nn.embedders.transformer import PieceInput, Transformer, TransformerSource
 from spansrl.training.checkpoint import load_network, save_description, save_weights
 from tiny_bert import WINDOW, make_bert, make_tokenizer, tokenizers, transformers
 
-NO_PIECES = "\u200d"  # the normaliser takes it away
+NO_PIECES = "\u200d"  # the normalizer takes it away
 TOKENS = [
     ("The", "cats", "chased", "unlikely", "cat", "."),
     ("Unlikely",),
@@ -172,16 +171,16 @@ def test_cached_features_are_the_live_ones_up_to_half_precision(bert, tmp_path):
     assert live.values.shape == (sum(map(len, sentences)), 3, 8)
 
 
-def test_the_cache_is_keyed_by_weights_tokeniser_and_pooling(bert, tmp_path):
+def test_the_cache_is_keyed_by_weights_tokenizer_and_pooling(bert, tmp_path):
     copy = shutil.copytree(bert, tmp_path / "copy")
     other = make_bert(tmp_path / "other", seed=1)
-    retokenised = shutil.copytree(bert, tmp_path / "retokenised")
+    retokenized = shutil.copytree(bert, tmp_path / "retokenized")
     changed = make_tokenizer()
     changed.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=False)
-    changed.save(str(retokenised / "tokenizer.json"))
+    changed.save(str(retokenized / "tokenizer.json"))
     keys = {
         TransformerSource(directory, pooling).fingerprint()
-        for directory, pooling in [(bert, "mean"), (bert, "first"), (other, "mean"), (retokenised, "mean")]
+        for directory, pooling in [(bert, "mean"), (bert, "first"), (other, "mean"), (retokenized, "mean")]
     }
     assert len(keys) == 4
     assert TransformerSource(copy, "mean").fingerprint() in keys

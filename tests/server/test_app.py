@@ -173,6 +173,15 @@ def test_the_openapi_document_lists_every_endpoint(client, document):
     assert listed == {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}
 
 
+def test_the_openapi_document_describes_every_parameter_and_field_of_a_request(document):
+    operations = [operation for path in document["paths"].values() for operation in path.values()]
+    described = [parameter for operation in operations for parameter in operation.get("parameters", [])]
+    for name in ("LabelRequest", "Item"):
+        described += document["components"]["schemas"][name]["properties"].values()
+    assert len(described) > 15
+    assert [one for one in described if not one.get("description")] == []
+
+
 def test_every_reference_of_the_openapi_document_leads_somewhere(document):
     text = json.dumps(document)
     references = {part.split('"')[0] for part in text.split('"$ref": "')[1:]}

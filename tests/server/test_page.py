@@ -18,19 +18,22 @@ import pytest
 import spansrl
 from browser import console_errors, requested_urls
 from serving import wait_until
+from spansrl.inference.cutting import sentences_of
 from spansrl.inference.loading import shipped_model
+from spansrl.inference.pipeline import run_to_end
 from spansrl.language.frames import FrameIndex
 from spansrl.language.frames.index import MODIFIERS
 from spansrl.language.frames.parsing import Roleset
 from spansrl.server.app import STATIC
+from spansrl.server.labeling import Options
 from spansrl.structures import Argument, Proposition, Span
 from spansrl.visualize.palette import group_of
 
 TEXT = "The cat chased a mouse. It rained."
 LONG = "Yesterday the very old museum in the city center purchased the famous painting of the harbor."
 INJECTION = '<img src=x onerror="document.title=1"><script>document.title=2</script></textarea><b>landed</b>.'
-HERO = (  # the text of docs/images/hero.svg, which was downloaded from the page
-    "The bridge collapsed quietly during the night because nobody had repaired it. "
+HERO = (  # the text of the pictures in docs/images, which docs/write_pictures.py makes
+    "Ann sold her old car to a neighbor last week because she had bought a new one. "
     "The company's decision to close the library surprised everyone."
 )
 QUOTES = 'He said "hi" \\ and it\'s $HOME `ls` 😀, so it rained.'
@@ -42,12 +45,14 @@ FRAMES = FrameIndex.of(
 )
 # The showcase: what the examples must look like.
 EXPECTED = {
-    "buy.01": {
-        "ARG0": "A museum in Oslo",
-        "ARG1": "the ship",
-        "ARG2": "from Ann",
-        "ARG3": "for nine million euros",
+    "sell.01": {
+        "ARG0": "Ann",
+        "ARG1": "her old car",
+        "ARG2": "to a neighbor",
+        "ARGM-TMP": "last week",
+        "ARGM-CAU": "because she had bought a new one",
     },
+    "buy.01": {"ARG0": "she", "ARG1": "a new one"},
     "collapse.01": {
         "ARG1": "The bridge",
         "ARGM-MNR": "quietly",
@@ -79,7 +84,7 @@ def page(client, browser):
 
 @pytest.fixture
 def framed(pipeline, monkeypatch):
-    """Let the pipeline return meanings, adjuncts, several types, and probabilities from 0.2 to 0.9."""
+    """Let the pipeline return meanings, modifiers, several types, and probabilities from 0.2 to 0.9."""
     plain = fake.proposition
 
     def proposition(sent, index):
@@ -193,8 +198,8 @@ def phone(page):
 
 def test_the_page_opens_with_a_labeled_example(page):
     wait_until(lambda: page.all("#sentences .sentence"))
-    assert "museum" in page.one("#text").get_attribute("value")
-    assert page.one("#examples button[aria-pressed=true]").text == "A purchase"
+    assert "sold" in page.one("#text").get_attribute("value")
+    assert page.one("#examples button[aria-pressed=true]").text == "A sale"
     assert "#" not in page.browser.current_url
     assert console_errors(page.browser) == []
 
@@ -236,9 +241,11 @@ def test_each_span_has_one_label_with_its_meaning_and_its_role(page, framed):
     labels = [mark.text.split("\n") for mark in page.all(".picture .mark")]
     names = [label[0] for label in labels]
     assert sorted(names) == ["buyer", "purchase.01", "thing bought", "time"]
+    codes = [code.text for code in page.all(".picture .code")]
+    assert sorted(codes) == ["A0", "A1", "TMP 20%"]
 
 
-def test_adjuncts_are_dashed_and_unlikely_spans_are_faint(page, framed):
+def test_modifiers_are_dashed_and_unlikely_spans_are_faint(page, framed):
     page.label(LONG, "1 sentence, 1 predicate.")
     time, buyer = page.one(".mark.time .bar"), page.one(".mark.arg0 .bar")
     assert time.value_of_css_property("stroke-dasharray") != "none"
@@ -246,7 +253,7 @@ def test_adjuncts_are_dashed_and_unlikely_spans_are_faint(page, framed):
     assert float(time.value_of_css_property("stroke-opacity")) < 0.5
     assert float(buyer.value_of_css_property("stroke-opacity")) == 1
     assert "20%" in page.text(".mark.time")
-    assert "adjunct" in page.text(".legend")
+    assert "modifier" in page.text(".legend")
 
 
 def test_bars_are_exactly_below_their_words(page, framed):
@@ -320,7 +327,7 @@ def test_a_card_opens_and_closes_by_keyboard_and_gives_the_focus_back(page, fram
 
 
 def test_auxiliaries_are_hidden_until_they_are_switched_on(page, framed):
-    page.label("He used to walk. It rained.", "2 sentences, 1 predicate, 1 hidden.")
+    page.label("He used to walk. It rained.", "2 sentences, 1 predicate.")
     page.one("#filters summary").click()
     page.one("input[value=auxiliary]").click()
     page.status("2 sentences, 2 predicates.")
@@ -389,8 +396,10 @@ def test_the_svg_is_a_complete_picture_for_light_and_dark(page, framed):
     page.label(LONG + " It rained.", "2 sentences, 2 predicates.")
     name, content = page.saved("svg")
     root = ElementTree.fromstring(content)
-    texts = ["".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    elements = list(root.iter("{http://www.w3.org/2000/svg}text"))
+    texts = ["".join(text.itertext()) for text in elements]
     assert name == "spansrl.svg"
+    assert all(text.get("textLength") for text in elements if text.text), "wider with other fonts"
     for words in ("museum", "buyer", "thing bought", "purchase.01", "rained"):
         assert words in texts
     style = root.findtext("{http://www.w3.org/2000/svg}style")
@@ -562,6 +571,17 @@ def test_the_shipped_model_labels_the_examples_correctly():
     }
     for sense, roles in EXPECTED.items():
         assert found.get(sense) == roles, sense
+
+
+@pytest.mark.skipif(not shipped_model().is_dir(), reason="no model in the package")
+def test_the_card_ranks_the_other_senses_by_probability():
+    options = Options(explain=True)
+    (sent,) = run_to_end(options.steps(srl := spansrl.load(), list(sentences_of("They called her."))))
+    (prop,) = json.loads(options.render(sent, srl.frames).sentence)["props"]
+    probs = [other["prob"] for other in prop["alternatives"] if "prob" in other]
+    assert len(probs) >= 2
+    assert probs == sorted(probs, reverse=True)
+    assert sum(probs) + prop["sense_prob"] == pytest.approx(1, abs=0.01)
 
 
 @pytest.mark.skipif(not shipped_model().is_dir(), reason="no model in the package")

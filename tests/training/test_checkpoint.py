@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and states that training goes on from."""
+"""Files that are written atomically, and states that training resumes from."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_a_full_disk_keeps_the_old_file_and_says_so(tmp_path, monkeypatch, call)
         write_bytes(tmp_path / "file", b"new")
     assert str(caught.value) == (
         f"{tmp_path / 'file'}: could not be saved (No space left on device); what was saved before is "
-        "untouched: make room or put it right, then go on with --resume"
+        "untouched: fix the problem, for example by freeing disk space, then continue with --resume"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     assert (tmp_path / "file").read_bytes() == b"old"

@@ -62,7 +62,7 @@ def test_whole_numbers_do_where_numbers_are_wanted(toml):
     ("text", "message"),
     [
         ("[training]\nepoch = 3\n", r"my.toml: unknown setting training.epoch; \[training\] has epochs, "),
-        ("[train]\nepochs = 3\n", r"my.toml: unknown section \[train\]; there are embedder, encoder"),
+        ("[train]\nepochs = 3\n", r"my.toml: unknown section \[train\]. Choose from: embedder, encoder"),
         ("training = 3\n", r"my.toml: 'training' must be a section \[training\]"),
         ("[training]\nepochs = '3'\n", r"training.epochs must be a whole number, found '3'"),
         ("[training]\nepochs = 3.0\n", r"training.epochs must be a whole number, found 3.0"),

@@ -11,13 +11,16 @@ import torch
 
 from builders import SENTENCES as BUILT
 from builders import make_network
-from spansrl.errors import ConfigError
+from spansrl.errors import ConfigError, ModelError
 from spansrl.inference.directory import WORDS
-from spansrl.nn.batch import Corpus, Gold
+from spansrl.nn.batch import Corpus, Gold, Teacher
 from spansrl.nn.outputs.span import SpanOutput, boundary_marginals, distillation_loss, span_logits, span_loss
 from spansrl.structures import Argument, Proposition, Sentence, Span
+from spansrl.training import distillation
+from spansrl.training.checkpoint import load_network
 from spansrl.training.config import config_from_dict
-from spansrl.training.distillation import teacher_marginals
+from spansrl.training.distillation import Teachers
+from spansrl.training.export import export_model
 from spansrl.training.runs import Splits, execute, prepare_run
 
 N, T, R = 3, 5, 4
@@ -66,9 +69,9 @@ def test_the_loss_is_the_cross_entropy_over_all_spans():
 def test_padding_of_the_teacher_never_matters_and_no_gradient_is_nan():
     student = random_logits(3)
     marginals = torch.stack(boundary_marginals(random_logits(4)), dim=2).detach()
-    spoilt = marginals.clone()
-    spoilt[~MASK] = 7.0
-    loss = distillation_loss(student, spoilt, MASK)
+    damaged = marginals.clone()
+    damaged[~MASK] = 7.0
+    loss = distillation_loss(student, damaged, MASK)
     torch.testing.assert_close(loss, distillation_loss(student, marginals, MASK))
     gradients = torch.autograd.grad(loss, [student.start, student.log_z])
     assert all(
@@ -116,12 +119,27 @@ def test_a_run_learns_from_teachers_and_can_start_from_a_models_weights(tmp_path
     assert started[0] < plain[0]
 
 
+def test_an_exported_model_teaches_as_its_run_does(tmp_path):
+    fast = {"kind": "none", "predicate": "after", "width": 8}
+    run(tmp_path, "one", encoder=fast)
+    export_model(tmp_path / "one", tmp_path / "exported")
+    by_run, by_export = (
+        run(tmp_path, f"by-{name}", encoder=fast, distillation={"teachers": str(tmp_path / name)})
+        for name in ("one", "exported")
+    )
+    assert by_export == pytest.approx(by_run, rel=1e-3)  # kept in half precision
+
+
+def test_a_teacher_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(ConfigError, match=r"distillation\.teachers: .*nobody"):
+        run(tmp_path, "taught", distillation={"teachers": "nobody"})
+
+
 def test_what_several_teachers_say_is_the_mean_of_what_each_says(tmp_path):
     networks = [make_network(seed=seed) for seed in (1, 2)]
-    corpus = Corpus.of(BUILT, networks[0].roles)
     first, second, both = (
-        teacher_marginals(teachers, corpus, tmp_path).values.astype(np.float64)
-        for teachers in (networks[:1], networks[1:], networks)
+        Teachers(networks).lessons(BUILT, tmp_path, None).targets.values.astype(np.float64)
+        for networks in (networks[:1], networks[1:], networks)
     )
     assert np.abs(first - second).max() > 0.01
     assert both == pytest.approx((first + second) / 2, abs=2e-3)  # kept in half precision
@@ -129,16 +147,16 @@ def test_what_several_teachers_say_is_the_mean_of_what_each_says(tmp_path):
 
 def test_the_weight_is_the_teachers_share_of_the_loss():
     network = make_network()
-    network.teacher_weight = 0.25
     corpus = Corpus.of(BUILT, network.roles)
     batch = corpus.whole()
     inputs = network.embedder.take(network.embedder.prepare(corpus.tokens), batch.rows)
     mask = batch.mask()
     logits = network.output(network.token_features(batch, inputs), mask)
     teacher = torch.rand(*mask.shape, 2, len(network.roles))
-    by_gold, by_teacher = span_loss(logits, batch.pred, batch.gold), distillation_loss(logits, teacher, mask)
-    taught = torch.ones(batch.n_props, dtype=torch.bool)
-    found = network.loss(replace(batch, teacher=teacher.flatten(2), taught=taught), inputs)
+    gold = network.output.gold_targets(mask, batch.pred, batch.gold)
+    by_gold, by_teacher = (distillation_loss(logits, targets, mask) for targets in (gold, teacher))
+    quarter = Teacher(teacher.flatten(2), torch.full((batch.n_props,), 0.25))
+    found = network.loss(replace(batch, teacher=quarter), inputs)
     torch.testing.assert_close(found, 0.75 * by_gold + 0.25 * by_teacher)
 
 
@@ -185,10 +203,9 @@ def test_teachers_are_not_asked_about_partial_sentences_and_gold_takes_their_pla
     both = prepare_run(config, Splits(SENTENCES, SENTENCES, {}, partial=[MORE]), cache=cache).examples.corpus
     assert (alone.n_props, both.n_props) == (2, 4)
     taught, added = alone.whole().teacher, both.whole().teacher
-    torch.testing.assert_close(added[:2], taught)
-    batch = both.batch(np.array([2, 3]))
-    assert batch.taught.tolist() == [False, False]
-    torch.testing.assert_close(both.batch(np.array([1, 2])).teacher[0, :2], taught[1, :2])
+    torch.testing.assert_close(added.targets[:2], taught.targets)
+    assert added.weight.tolist() == [0.5, 0.5, 0, 0]
+    torch.testing.assert_close(both.batch(np.array([1, 2])).teacher.targets[0, :2], taught.targets[1, :2])
 
 
 TEXT = {
@@ -227,3 +244,87 @@ def test_a_segmental_student_learns_from_a_segmental_teacher(tmp_path):
     )
     assert np.isfinite(taught).all()
     assert taught != alone
+
+
+RAW = [Sentence(("the", "dog", "ran")), Sentence(("it",)), Sentence(("a", "dog", "saw", "the", "cat"))]
+
+
+def taught_run(tmp_path, **distillation):
+    """A trained teacher, and a student's run that is ready to learn from it and from RAW."""
+    run(tmp_path, "teacher", partial=[MORE], **TEXT)
+    config = config_from_dict(
+        {**SMALL, **TEXT, "distillation": {"teachers": str(tmp_path / "teacher"), **distillation}}
+    )
+    splits = Splits(SENTENCES, SENTENCES, {}, partial=[MORE], raw=RAW)
+    return prepare_run(config, splits, cache=tmp_path / "cache")
+
+
+def test_raw_sentences_have_the_teachers_distributions_and_no_gold(tmp_path, monkeypatch):
+    monkeypatch.setattr(distillation, "_found", every_second_token)
+    corpus = taught_run(tmp_path, raw="raw.jsonl", weight=0.25).examples.corpus
+    teacher = load_network(tmp_path / "teacher")
+    rows = np.array([0, 4, 5, 6])  # one sentence with gold, then RAW
+    batch = corpus.sentence_batch(rows)
+    assert batch.pred.tolist() == [2, 1, 1, 3]
+    assert batch.teacher.weight.tolist() == [0.25, 1, 1, 1]
+    assert set(batch.gold.prop.tolist()) == {0}
+    with torch.inference_mode():
+        inputs = teacher.embedder.take(teacher.embedder.prepare(corpus.tokens), rows)
+        x = teacher.embedder(inputs)
+        classes = teacher.tasks.predicates(x).softmax(-1)
+        h = teacher.encoder(x, batch)
+        targets = teacher.output.targets(h, batch.mask(), batch.pred).flatten(2)
+    inside = torch.arange(5) < batch.sentence_lengths[:, None]
+    found = batch.tasks.types
+    assert found[0].argmax(-1).tolist() == [0, 0, 1, 0, 0]  # gold
+    torch.testing.assert_close(found[1:][inside[1:]], classes[1:][inside[1:]], atol=1e-3, rtol=0)
+    assert float(found[~inside].abs().sum()) == 0
+    mask = batch.mask()
+    torch.testing.assert_close(batch.teacher.targets[mask], targets[mask], atol=1e-3, rtol=0)
+
+
+def every_second_token(classes, lengths):
+    pairs = [(s, t) for s, length in enumerate(lengths.tolist()) for t in range(1, length, 2)]
+    sentence, pred = np.array(pairs).T
+    return sentence, pred
+
+
+def test_a_student_learns_from_raw_text_and_its_teachers_are_asked_once(tmp_path):
+    student = taught_run(tmp_path, raw="raw.jsonl", weight=1.0)
+    losses = [event.step.loss for event in execute(student, tmp_path / "student")]
+    assert np.isfinite(losses).all()
+    files = sorted((tmp_path / "cache").glob("lessons-*/*.npz"))
+    assert len(files) == 2  # about the training data, and about the raw sentences
+    before = [file.stat().st_mtime_ns for file in files]
+    taught_again = prepare_run(
+        config_from_dict(
+            {**SMALL, **TEXT, "distillation": {"teachers": str(tmp_path / "teacher"), "raw": "raw.jsonl"}}
+        ),
+        Splits(SENTENCES, SENTENCES, {}, partial=[MORE], raw=RAW),
+        cache=tmp_path / "cache",
+    )
+    assert [file.stat().st_mtime_ns for file in files] == before
+    assert taught_again.examples.corpus.n_props == student.examples.corpus.n_props
+
+
+def test_chunks_make_no_difference(tmp_path, monkeypatch):
+    whole = taught_run(tmp_path, raw="raw.jsonl").examples.corpus
+    monkeypatch.setattr(distillation, "CHUNK", 2)
+    monkeypatch.setattr(distillation, "BATCH", 4)
+    parts = taught_run(tmp_path / "again", raw="raw.jsonl").examples.corpus
+    assert parts.prop_pred.tolist() == whole.prop_pred.tolist()
+    for name in ("prop_offsets", "prop_sentence", "lengths"):
+        assert getattr(parts, name).tolist() == getattr(whole, name).tolist()
+    assert parts.taught.targets.values == pytest.approx(whole.taught.targets.values, abs=2e-3)
+    assert parts.tasks.raw.classes.values == pytest.approx(whole.tasks.raw.classes.values, abs=2e-3)
+
+
+def test_raw_text_needs_teachers_with_the_same_senses(tmp_path):
+    with pytest.raises(ConfigError, match=r"distillation.raw needs distillation.teachers"):
+        config_from_dict({**SMALL, **TEXT, "distillation": {"raw": "raw.jsonl"}})
+    run(tmp_path, "other", **TEXT)
+    config = config_from_dict(
+        {**SMALL, **TEXT, "distillation": {"teachers": str(tmp_path / "other"), "raw": "raw.jsonl"}}
+    )
+    with pytest.raises(ModelError, match="other senses than the training data"):
+        prepare_run(config, Splits(SENTENCES, SENTENCES, {}, partial=[MORE], raw=RAW), cache=tmp_path)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -95,15 +96,44 @@ def test_two_processes_compute_what_one_computes_on_the_whole_batch(train, tmp_p
 def test_two_processes_resume_to_the_same_weights_after_being_killed(train, tmp_path):
     finish(train("whole", 2, dropout=0.3, epochs=6))
     process = train("cut", 2, dropout=0.3, epochs=6)
-    state = tmp_path / "cut" / "state.safetensors"
-    end = time.monotonic() + 120
-    while not state.exists() and time.monotonic() < end:
-        time.sleep(0.01)
+    wait_for(tmp_path / "cut" / "state.safetensors")
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     finish(train("cut", 2, dropout=0.3, epochs=6, resume=True))
     whole, cut = (load_file(tmp_path / name / "weights.safetensors") for name in ("whole", "cut"))
     assert all(torch.equal(whole[name], cut[name]) for name in whole)
+
+
+@pytest.mark.slow
+def test_when_a_process_is_killed_the_other_ends_with_one_line(train, tmp_path):
+    process = train("out", 2, epochs=5000)
+    wait_for(tmp_path / "out" / "state.safetensors")
+    ranks = [int(found.parent.name) for found in Path("/proc").glob("[0-9]*/stat") if is_rank(found, process)]
+    assert len(ranks) == 2
+    os.kill(max(ranks), signal.SIGKILL)
+    with process:
+        _, errors = process.communicate(timeout=120)
+    assert process.returncode != 0
+    said = [line for line in errors.splitlines() if line.startswith("spansrl: ")]
+    assert len(said) == 1, errors
+    assert "another process of this run has ended" in said[0]
+    assert "--resume" in said[0]
+
+
+def is_rank(stat: Path, launcher) -> bool:
+    """Whether a process, by its file in /proc, was started by the launcher to train."""
+    try:
+        parent = int(stat.read_text().rpartition(")")[2].split()[1])
+        return parent == launcher.pid and b"spansrl" in stat.with_name("cmdline").read_bytes()
+    except OSError:
+        return False
+
+
+def wait_for(path: Path) -> None:
+    end = time.monotonic() + 120
+    while not path.exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert path.exists()
 
 
 @pytest.mark.slow
@@ -130,3 +160,24 @@ def test_a_process_that_is_left_alone_says_what_to_do(monkeypatch):
 
     with pytest.raises(SpansrlError, match=r"process 1 of 2: another process .* --resume"):
         Workers(rank=1, size=2).any(False)
+
+
+THREADS_LEFT = """
+from pathlib import Path
+from spansrl.training.distributed import joined
+with joined("cpu") as workers:
+    import torch._dynamo  # as optimizers do, in the middle of a run
+    workers.wait()
+print(*(file.read_text().strip() for file in Path("/proc/self/task").glob("*/comm")))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's list of threads")
+def test_no_thread_of_the_group_outlives_it():
+    run = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python"]
+    command = [sys.executable, *run, sys.executable, "-c", THREADS_LEFT]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, done.stderr
+    assert "python" in done.stdout
+    assert "gloo" not in done.stdout  # such a thread can abort a process that has finished

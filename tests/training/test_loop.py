@@ -1,4 +1,4 @@
-"""The loop: steps, schedules, the optimiser, and going on from any position."""
+"""The loop: steps, schedules, the optimizer, and going on from any position."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Line(nn.Module):
 
 @dataclass
 class Points:
-    """Three batches an epoch, the epoch's number in their values."""
+    """Three batches per epoch, the epoch's number in their values."""
 
     asked: list
 
@@ -195,7 +195,7 @@ def test_a_rate_that_is_held_to_the_end_never_falls():
     assert {rate_factor(config, step, 5) for step in range(15)} == {1.0}
 
 
-# The optimiser.
+# The optimizer.
 
 
 def test_adam_is_the_textbooks_with_l2_in_the_gradient():
@@ -232,7 +232,7 @@ def test_a_fine_tuned_encoder_has_its_own_rate_and_the_schedule_moves_both():
     assert not any(id(p) in rates for p in module["frozen"].parameters())
 
 
-def test_the_rate_of_a_step_is_the_one_that_the_optimiser_used():
+def test_the_rate_of_a_step_is_the_one_that_the_optimizer_used():
     model, optimizer, config = make_training(epochs=2, hold=0.0)
     running = train(model, optimizer, Points([]), Evaluations(model), config, Position())
     seen = [(step.rate, optimizer.param_groups[0]["lr"]) for step in running]
@@ -265,3 +265,25 @@ def test_each_layer_of_a_fine_tuned_encoder_learns_more_slowly_than_the_one_abov
     assert rates[id(upper.weight)] == pytest.approx(1e-4)
     assert rates[id(lower.bias)] == pytest.approx(5e-5)
     assert rates[id(wrapped.transformer.embeddings.weight)] == pytest.approx(2.5e-5)
+
+
+def test_mixed_precision_computes_products_in_bfloat16_and_learns_nearly_the_same():
+    seen = []
+
+    class Products(Line):
+        def loss(self, batch, inputs):
+            product = inputs @ self.w[:, None]
+            seen.append(product.dtype)
+            return ((product.float()[:, 0] + self.b - inputs.sum(-1)) ** 2).mean()
+
+    losses = {}
+    for precision in ("fp32", "bf16"):
+        model = Products()
+        config = TrainingConfig(epochs=1, rate=0.01, precision=precision, l2=0.0)
+        steps = list(
+            train(model, make_optimizer(model, config), Points([]), Evaluations(model), config, Position())
+        )
+        losses[precision] = steps[-1].loss
+    assert seen == [torch.float32] * 3 + [torch.bfloat16] * 3
+    assert losses["bf16"] == pytest.approx(losses["fp32"], rel=0.05)
+    assert losses["bf16"] != losses["fp32"]

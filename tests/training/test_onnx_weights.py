@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spansrl.training.onnx_weights import PRECISIONS, quantized, set_precision
+from spansrl.training.onnx_weights import PRECISIONS, quantized, save_graph, set_precision
 
 onnx = pytest.importorskip("onnx")
 
@@ -67,3 +67,24 @@ def test_quantized_values_are_within_half_a_step_of_their_row_or_column(rows, co
     assert stored.dtype == np.int8
     steps = scale[:, None] if axis == 0 else scale[None]
     assert (np.abs(stored * steps - values) <= 0.51 * steps + 1e-6).all()
+
+
+def test_a_graph_over_the_limit_has_its_weights_in_several_files_and_computes_the_same(tmp_path):
+    from onnx import numpy_helper
+
+    from spansrl.inference.runtime import Graph
+
+    proto, x = make_graph(MATRIX), np.eye(64, dtype=np.float32)
+    more = [numpy_helper.from_array(MATRIX * k, f"w{k}") for k in range(3)]
+    proto.graph.initializer.extend(more)
+    set_precision(proto, "int8")
+    expected = run(proto, x)
+    whole = proto.ByteSize()
+    save_graph(proto, tmp_path / "encoder.onnx", whole // 2)
+    files = sorted(tmp_path.iterdir())
+    assert len(files) > 2
+    assert max(path.stat().st_size for path in files) < whole
+    found = Graph(tmp_path / "encoder.onnx", {"y"})({"x": x})["y"]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    again = onnx.load(tmp_path / "encoder.onnx")
+    np.testing.assert_array_equal(run(again, x), expected)

@@ -13,7 +13,7 @@ from spansrl.inference.runtime import OnnxModel
 from spansrl.structures import Argument, Proposition, Sentence, Span
 from spansrl.training.config import config_from_dict
 from spansrl.training.export import MAX_DIFFERENCE, compare, export_model
-from spansrl.training.recovery import find_start, load_start, settings_of_start, start_from
+from spansrl.training.recovery import find_trained, load_trained, settings_of_start, start_from
 from spansrl.training.runs import Splits, execute, prepare_run
 
 OWN = [
@@ -31,7 +31,7 @@ OWN = [
 
 
 def test_the_shipped_model_recovered_from_its_graphs_gives_the_same_scores():
-    network = load_start(find_start("small"))
+    network = load_trained(find_trained("small", "training.start"))
     found = compare(network, OnnxModel.load(shipped_model()), SENTENCES)
     assert found.scores < MAX_DIFFERENCE
     assert (found.other_labels, found.propositions) == (0, 20)
@@ -42,7 +42,7 @@ def test_training_starts_from_the_shipped_model_on_a_corpus_with_other_roles_and
     config = config_from_dict(settings)
     assert config.tasks.any
     run = prepare_run(config, Splits(OWN, OWN, {}))
-    source = load_start(find_start("small"))
+    source = load_trained(find_trained("small", "training.start"))
     for role in ("ARG0", "ARG1"):
         ours, theirs = (net.output.role_vectors()[net.roles.index[role]] for net in (run.model, source))
         torch.testing.assert_close(ours, theirs)
@@ -107,6 +107,6 @@ def test_a_word_model_starts_from_its_exported_directory(tmp_path):
 
 def test_a_start_that_does_not_exist_or_does_not_fit_is_one_clear_line(tmp_path):
     with pytest.raises(ConfigError, match="no model"):
-        find_start("tiny-model")
+        find_trained("tiny-model", "training.start")
     with pytest.raises(ConfigError, match="has shape"):
         start_from(make_network(encoder={"width": 8}), make_network(), "old")

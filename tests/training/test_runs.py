@@ -33,7 +33,7 @@ SMALL = {
     "encoder": {"layers": 2, "width": 6, "mark_width": 2, "dropout": 0.2},
     "training": {"epochs": 3, "batch_size": 5, "rate": 0.02, "schedule": "linear", "save_minutes": 0.0},
 }
-STEPS = 5 * 3  # with the evaluations: four batches and an evaluation an epoch
+STEPS = 5 * 3  # with the evaluations: four batches and an evaluation per epoch
 
 
 def write_data(directory: Path) -> Path:
@@ -68,7 +68,7 @@ def make_run(data: Path, **sections: dict) -> runs.Run:
 
 
 def execute(data: Path, out: Path, *, stop_after: int | None = None, resume: bool = False, **sections):
-    """Run until the end, or until a number of steps; everything is built anew, as a new process would."""
+    """Run until the end, or until a number of steps; everything is rebuilt, as a new process would."""
     count = itertools.count(1)
     asked = (lambda: False) if stop_after is None else (lambda: next(count) >= stop_after)
     return list(runs.execute(make_run(data, **sections), out, resume=resume, should_stop=asked))
@@ -130,7 +130,7 @@ def test_a_run_killed_at_any_write_to_the_disk_ends_as_an_uninterrupted_one(
     sections = {"training": {"batch_size": 10}}
     execute(data, tmp_path / "whole", **sections)
     expected, writes = outcome(tmp_path / "whole"), calls
-    assert writes >= 2 + 3 * 3 + 2  # record and description, three states an epoch, best weights twice
+    assert writes >= 2 + 3 * 3 + 2  # record and description, three states per epoch, best weights twice
     for die_at in range(1, writes + 1):
         out = tmp_path / str(die_at)
         calls = 0
@@ -192,11 +192,11 @@ def test_the_weights_are_those_of_the_best_epoch(data, tmp_path):
         assert best.best_epoch < 7, "the test needs a run that gets worse at the end"
         assert saved_epoch(out) == best.best_epoch
         dev = runs.read_splits(data).dev
-        labelled = label_given(load_network(out), dev)
-        assert score(dev, labelled).overall.f1 == best.best_f1
+        labeled = label_given(load_network(out), dev)
+        assert score(dev, labeled).overall.f1 == best.best_f1
 
 
-def test_resuming_without_a_checkpoint_starts_anew(data, tmp_path, whole):
+def test_resuming_without_a_checkpoint_starts_over(data, tmp_path, whole):
     execute(data, tmp_path / "none", resume=True)
     assert_same(tmp_path / "none", whole)
 
@@ -311,7 +311,7 @@ def test_an_installed_package_does_not_take_the_commit_of_the_repository_it_lies
 
 def test_a_directory_with_a_run_is_refused_unless_it_is_to_be_resumed(data, tmp_path):
     execute(data, tmp_path / "out", stop_after=2)
-    with pytest.raises(ConfigError, match=r"holds a run already; go on with it by --resume"):
+    with pytest.raises(ConfigError, match=r"already holds a run; continue it with --resume"):
         execute(data, tmp_path / "out")
 
 
@@ -355,7 +355,7 @@ def test_weights_whose_state_is_gone_are_not_trained_over(data, tmp_path):
     execute(data, tmp_path / "out")
     (tmp_path / "out" / "state.safetensors").unlink()
     before = (tmp_path / "out" / "weights.safetensors").read_bytes()
-    with pytest.raises(ConfigError, match=r"holds weights but no state.safetensors to go on from"):
+    with pytest.raises(ConfigError, match=r"holds weights but no state.safetensors to continue from"):
         execute(data, tmp_path / "out", resume=True)
     assert (tmp_path / "out" / "weights.safetensors").read_bytes() == before
 

@@ -110,7 +110,7 @@ def test_core_roles_can_be_told_apart_by_people_who_are_color_blind(kind, theme)
 
 
 def test_groups_that_share_a_color_differ_in_their_line():
-    looks = {(group.light.line, group.adjunct) for group in GROUPS.values()}
+    looks = {(group.light.line, group.modifier) for group in GROUPS.values()}
     assert len(looks) == len(GROUPS)
 
 

@@ -97,6 +97,7 @@ def test_auxiliaries_without_arguments_are_drawn_on_request():
     sent = sentence("I have gone", prop(1, "have.01", type="auxiliary"), prop(2, "go.01", ("ARG1", 0, 1)))
     assert "have.01" not in sentence_text(sent)
     assert "have.01" in sentence_text(sent, auxiliaries=True)
+    assert "have.01" in sentence_text(replace(sent, props=sent.props[:1])), "it is all there is"
     kept = sentence("I have to", prop(1, "have.01", ("ARG0", 0, 1), type="auxiliary"))
     assert "have.01" in sentence_text(kept)
 

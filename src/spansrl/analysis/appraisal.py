@@ -1,129 +1,151 @@
-"""How well a pipeline labels a gold corpus: the figures of a model card, computed in one go.
+"""How well a pipeline labels a gold corpus: the figures of a model card.
 
 Arguments and senses are scored with the gold predicates given, predicates as they are found, and arguments
-end to end by the two-way convention (docs/scoring.md).
+end to end by the two-way convention (docs/scoring.md): from the corpus's tokens and, where it has the text,
+from that alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from spansrl.analysis.tuning import Pairs, argument_pairs, sense_pairs
 from spansrl.evaluation import Counts, end_to_end, score
+from spansrl.evaluation.characters import documents_of, frames_by_characters, has_text
+from spansrl.evaluation.counts import EndToEnd
 from spansrl.inference.calibration import calibration_error
 from spansrl.inference.pipeline import Pipeline
 from spansrl.language.lemmas import predicate_type
 from spansrl.progress import Progress, no_progress
-from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
+from spansrl.structures import PREDICATE_TYPES, Sentence
 from spansrl.tags import VERB
 
-
-@dataclass(frozen=True, slots=True)
-class Appraisal:
-    """The figures, in percent; calibration errors are shares."""
-
-    sentences: int
-    predicates: int
-    arguments: Mapping[str, float]  # precision, recall, f1 with gold predicates
-    found: Mapping[str, float]  # precision, recall, f1 of predicates
-    senses: float  # accuracy on gold predicates
-    end_to_end: Mapping[str, float]  # precision, recall, f1 of arguments of found predicates
-    calibration: Mapping[str, float]  # expected calibration error of arguments, senses and predicates
-    by_role: Mapping[str, Mapping[str, float]]
-    by_type: Mapping[str, Mapping[str, float]]  # of the predicate: arguments and predicates
-
-    def to_dict(self) -> dict[str, Any]:
-        """All figures with two digits (errors of calibration with four), as a model card states them."""
-        return {
-            "sentences": self.sentences,
-            "predicates": self.predicates,
-            "arguments": _rounded(self.arguments),
-            "found": _rounded(self.found),
-            "senses": round(self.senses, 2),
-            "end_to_end": _rounded(self.end_to_end),
-            "calibration": {name: round(value, 4) for name, value in self.calibration.items()},
-            "by_role": {role: _rounded(values) for role, values in self.by_role.items()},
-            "by_type": {type: _rounded(values) for type, values in self.by_type.items()},
-        }
+T = TypeVar("T")
 
 
-def appraise(pipeline: Pipeline, gold: Sequence[Sentence], progress: Progress = no_progress) -> Appraisal:
-    """Label the sentences with gold predicates and with found ones, and score both."""
+def appraise(
+    pipeline: Pipeline, gold: Sequence[Sentence], progress: Progress = no_progress
+) -> dict[str, Any]:
+    """Label the sentences with gold predicates, with found ones, and as plain text, and score the results.
 
-    def watched(labelled: Iterator[Sentence], what: str) -> Iterator[Sentence]:
-        for done, sent in enumerate(labelled, start=1):
-            progress(what, done, len(gold))
-            yield sent
+    Figures are percentages with two digits, except expected calibration errors, which are shares.
+    """
 
-    given = list(watched(pipeline.label(gold, predicates="given"), "gold predicates"))
-    found = list(watched(pipeline.label(gold), "found predicates"))
+    given = list(_watched(pipeline.label(gold, predicates="given"), "gold predicates", len(gold), progress))
+    found = list(_watched(pipeline.label(gold), "found predicates", len(gold), progress))
     arguments = score(gold, given)
-    both = end_to_end(gold, found)
     senses = sense_pairs(gold, given)
-    roles = {role: counts for role, counts in arguments.roles.items() if role != VERB}
-    return Appraisal(
-        sentences=len(gold),
-        predicates=sum(len(sent.props) for sent in gold),
-        arguments=_percentages(arguments.overall),
-        found=_percentages(_found_counts(gold, found)),
-        senses=_accuracy(senses),
-        end_to_end={"precision": both.precision, "recall": both.recall, "f1": both.f1},
-        calibration={
-            "arguments": calibration_error(*argument_pairs(gold, given)),
-            "senses": calibration_error(*senses),
-            "predicates": calibration_error(*_found_pairs(gold, found)),
-        },
-        by_role={role: _with_count(counts) for role, counts in sorted(roles.items())},
-        by_type=dict(_by_type(gold, given, found)),
-    )
+    errors = {
+        "arguments": calibration_error(*argument_pairs(gold, given)),
+        "senses": calibration_error(*senses),
+        "predicates": calibration_error(*_found_pairs(gold, found)),
+    }
+    roles = sorted((role, counts) for role, counts in arguments.roles.items() if role != VERB)
+    return {
+        "sentences": len(gold),
+        "predicates": sum(len(sent.props) for sent in gold),
+        "arguments": _percentages(arguments.overall),
+        "found": _percentages(_found_counts(gold, found)),
+        "senses": round(_accuracy(senses), 2),
+        "particle_senses": _particle_senses(gold, given),
+        "end_to_end": _percentages(end_to_end(gold, found)),
+        "from_text": _from_text(pipeline, gold, progress),
+        "calibration": {name: round(error, 4) for name, error in errors.items()},
+        "by_role": {role: {"gold": counts.gold, **_percentages(counts)} for role, counts in roles},
+        "by_type": {type: _of_type(type, gold, given, found) for type in PREDICATE_TYPES},
+        "by_genre": _by_genre(gold, given, found),
+    }
 
 
-def _by_type(
+def _watched(labeled: Iterator[T], step: str, total: int, progress: Progress) -> Iterator[T]:
+    for done, item in enumerate(labeled, start=1):
+        progress(step, done, total)
+        yield item
+
+
+def _from_text(pipeline: Pipeline, gold: Sequence[Sentence], progress: Progress) -> dict[str, float]:
+    """End to end from the documents' text, with sentences and tokens of the pipeline's own."""
+    if not all(map(has_text, gold)):
+        return {}
+    documents = list(documents_of(gold))
+    labeled = _watched(pipeline.pipe(doc.text for doc in documents), "plain text", len(documents), progress)
+    return _percentages(end_to_end(map(frames_by_characters, documents), map(frames_by_characters, labeled)))
+
+
+def _particle_senses(gold: Sequence[Sentence], given: Sequence[Sentence]) -> dict[str, int]:
+    """How many senses of verbs with a particle (`give_up.07`) there are, and how many are right."""
+    own = [_keep(sent, {prop.pred for prop in sent.props if "_" in (prop.sense or "")}) for sent in gold]
+    guesses = [_keep(guess, _preds(sent)) for sent, guess in zip(own, given, strict=True)]
+    _, right = sense_pairs(own, guesses)
+    return {"predicates": len(right), "right": sum(right)}
+
+
+def _by_genre(
     gold: Sequence[Sentence], given: Sequence[Sentence], found: Sequence[Sentence]
-) -> Iterator[tuple[str, dict[str, float]]]:
-    for type in PREDICATE_TYPES:
-        own = [_only(sent, type) for sent in gold]
-        guesses = [
-            _keep(guess, {prop.pred for prop in sent.props}) for sent, guess in zip(own, given, strict=True)
-        ]
-        predicates = sum(len(sent.props) for sent in own)
-        right = sum(
-            len({prop.pred for prop in sent.props} & {prop.pred for prop in guess.props})
-            for sent, guess in zip(own, found, strict=True)
-        )
-        figures = {
-            "predicates": predicates,
-            "found": 100 * right / max(1, predicates),
-            "senses": _accuracy(sense_pairs(own, guesses)),
+) -> dict[str, dict[str, float]]:
+    """Figures of each genre, where the corpus has several."""
+    rows = defaultdict(list)
+    for triple in zip(gold, given, found, strict=True):
+        rows[_genre(triple[0])].append(triple)
+    out = {}
+    for genre in sorted(rows) if len(rows) > 1 else ():
+        own, with_gold, alone = (list(part) for part in zip(*rows[genre], strict=True))
+        out[genre] = {
+            "predicates": sum(len(sent.props) for sent in own),
+            "arguments_f1": round(score(own, with_gold).overall.f1, 2),
+            "end_to_end_f1": round(end_to_end(own, alone).f1, 2),
         }
-        if any(prop.args for sent in own for prop in sent.props):  # auxiliaries have none
-            figures["arguments_f1"] = score(own, guesses).overall.f1
-        yield type, figures
+    return out
 
 
-def _only(sent: Sentence, type: str) -> Sentence:
-    return _keep(sent, {prop.pred for prop in sent.props if (predicate_type(sent, prop) or "verb") == type})
+def _genre(sent: Sentence) -> str:
+    """The genre in the corpus, or the directory that the document was in."""
+    named = sent.extra.get("genre")
+    return str(named) if named else (sent.id or "").rpartition("#")[0].partition("/")[0]
+
+
+def _of_type(
+    type: str, gold: Sequence[Sentence], given: Sequence[Sentence], found: Sequence[Sentence]
+) -> dict[str, float]:
+    own = [
+        _keep(sent, {prop.pred for prop in sent.props if (predicate_type(sent, prop) or "verb") == type})
+        for sent in gold
+    ]
+    guesses = [_keep(guess, _preds(sent)) for sent, guess in zip(own, given, strict=True)]
+    predicates = sum(len(sent.props) for sent in own)
+    right = sum(len(_preds(sent) & _preds(guess)) for sent, guess in zip(own, found, strict=True))
+    figures = {
+        "predicates": predicates,
+        "found": 100 * right / max(1, predicates),
+        "senses": _accuracy(sense_pairs(own, guesses)),
+    }
+    if any(prop.args for sent in own for prop in sent.props):  # auxiliaries have none
+        figures["arguments_f1"] = score(own, guesses).overall.f1
+    return {name: round(value, 2) for name, value in figures.items()}
+
+
+def _preds(sent: Sentence) -> set[int]:
+    return {prop.pred for prop in sent.props}
 
 
 def _keep(sent: Sentence, preds: set[int]) -> Sentence:
-    props: list[Proposition] = [prop for prop in sent.props if prop.pred in preds]
-    return Sentence(sent.tokens, tuple(props), pos=sent.pos)
+    return Sentence(sent.tokens, tuple(prop for prop in sent.props if prop.pred in preds), pos=sent.pos)
 
 
 def _found_counts(gold: Iterable[Sentence], found: Iterable[Sentence]) -> Counts:
     total = Counts()
     for sent, guess in zip(gold, found, strict=True):
-        known, seen = ({prop.pred for prop in item.props} for item in (sent, guess))
+        known, seen = _preds(sent), _preds(guess)
         total += Counts(len(known & seen), len(seen - known), len(known - seen))
     return total
 
 
 def _found_pairs(gold: Iterable[Sentence], found: Iterable[Sentence]) -> Pairs:
-    """The probability of every predicate that was found, and whether it is one."""
+    """The probability of every found predicate, and whether it is one."""
     pairs = [
-        (prop.prob or 0.0, prop.pred in {own.pred for own in sent.props})
+        (prop.prob or 0.0, prop.pred in _preds(sent))
         for sent, guess in zip(gold, found, strict=True)
         for prop in guess.props
     ]
@@ -134,13 +156,6 @@ def _accuracy(pairs: Pairs) -> float:
     return 100 * sum(pairs[1]) / max(1, len(pairs[1]))
 
 
-def _percentages(counts: Counts) -> dict[str, float]:
-    return {"precision": counts.precision, "recall": counts.recall, "f1": counts.f1}
-
-
-def _with_count(counts: Counts) -> dict[str, float]:
-    return {"gold": counts.correct + counts.missed, **_percentages(counts)}
-
-
-def _rounded(values: Mapping[str, float]) -> dict[str, float]:
-    return {name: round(value, 2) for name, value in values.items()}
+def _percentages(counts: Counts | EndToEnd) -> dict[str, float]:
+    figures = {"precision": counts.precision, "recall": counts.recall, "f1": counts.f1}
+    return {name: round(value, 2) for name, value in figures.items()}

@@ -5,6 +5,7 @@ Both are the figures of the official scorer's option -C, means over the runs of 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 
@@ -18,7 +19,7 @@ NAME, TITLE = "boundaries", "Span boundaries and labels on right boundaries"
 
 
 def boundaries(inputs: Inputs) -> Section:
-    """Who finds the spans, and who names them."""
+    """Scores of span boundaries, and of labels on right boundaries."""
     intro = (
         "A predicted span is right here if its boundaries are those of a gold argument, whatever its label; "
         "the label's accuracy is then measured on the right spans alone."
@@ -34,7 +35,7 @@ def differences(values: Sequence[float]) -> list[Cell]:
 
 
 def difference_columns(inputs: Inputs) -> tuple[Column, ...]:
-    """A head for each of the `differences` between systems."""
+    """The columns of `differences` between systems."""
     first, *others = inputs.systems
     return tuple(Column(f"{first.name} − {other.name}", "+.2f") for other in others)
 
@@ -45,51 +46,30 @@ def right_boundaries(score: Score) -> Mapping[tuple[str, str], int]:
 
 
 def _boundaries(inputs: Inputs) -> Table:
-    figures = [
-        [
-            fmean(getattr(run.score.unlabeled, name) for run in system.runs)
-            for name in ("precision", "recall", "f1")
-        ]
+    rows = [
+        (
+            [
+                fmean(getattr(run.score.unlabeled, name) for run in system.runs)
+                for name in ("precision", "recall")
+            ],
+            [run.score.unlabeled.f1 for run in system.runs],
+        )
         for system in inputs.systems
     ]
-    spreads = [_spread([run.score.unlabeled.f1 for run in system.runs]) for system in inputs.systems]
-    gaps = _gaps([f1 for _, _, f1 in figures])
-    return Table(
-        "boundaries",
-        "Boundaries only (Table 4 of the paper)",
-        (
-            Column("system"),
-            *columns("precision", "recall", "F1", best=True),
-            *_spread_column(inputs),
-            *_gap_column(inputs),
-        ),
-        tuple(
-            (system.name, *own, *(spread if _has_runs(inputs) else ()), *gap)
-            for system, own, spread, gap in zip(inputs.systems, figures, spreads, gaps, strict=True)
-        ),
-    )
+    heads = (Column("system"), *columns("precision", "recall", "F1", best=True))
+    return _per_system(inputs, "boundaries", "Boundaries only (Table 4 of the paper)", heads, rows)
 
 
 def _accuracies(inputs: Inputs) -> Table:
-    accuracies = [[run.score.label_accuracy for run in system.runs] for system in inputs.systems]
     rows = []
-    for system, own, gap in zip(inputs.systems, accuracies, _gaps(list(map(fmean, accuracies))), strict=True):
+    for system in inputs.systems:
         right = fmean(run.score.unlabeled.correct for run in system.runs)
         wrong = fmean(_n_wrong(run.score) for run in system.runs)
-        spread = _spread(own) if _has_runs(inputs) else ()
-        rows.append((system.name, round(right), round(wrong), fmean(own), *spread, *gap))
-    return Table(
-        "label-accuracy",
-        "Labels on right boundaries (Table 5 of the paper)",
-        (
-            *columns("system", "right boundaries", "wrong labels"),
-            Column("accuracy %", best=True),
-            *_spread_column(inputs),
-            *_gap_column(inputs),
-        ),
-        tuple(rows),
-        note="Each system on its own right boundaries.",
-    )
+        rows.append(([round(right), round(wrong)], [run.score.label_accuracy for run in system.runs]))
+    heads = (*columns("system", "right boundaries", "wrong labels"), Column("accuracy %", best=True))
+    title = "Labels on right boundaries (Table 5 of the paper)"
+    note = "Each system on its own right boundaries."
+    return _per_system(inputs, "label-accuracy", title, heads, rows, note=note)
 
 
 def _n_wrong(score: Score) -> int:
@@ -111,52 +91,54 @@ def common_labels(inputs: Inputs) -> list[tuple[str, list[str]]]:
 
 
 def _common(inputs: Inputs) -> Table:
-    """Systems are right on different spans, so that their own accuracies are not of the same arguments."""
+    """Systems find different spans, so only on common spans are their accuracies comparable."""
     found = common_labels(inputs)
     n_runs = sum(len(system.runs) for system in inputs.systems)
     right = [sum(labels[k] == gold for gold, labels in found) for k in range(n_runs)]
     accuracies = iter([percent(n, len(found)) for n in right])
-    own = [[next(accuracies) for _ in system.runs] for system in inputs.systems]
-    gaps = _gaps(list(map(fmean, own)))
-    return Table(
-        "label-accuracy-common",
-        "Labels on the boundaries that all systems have right",
-        (
-            *columns("system", "common boundaries"),
-            Column("accuracy %", best=True),
-            *_spread_column(inputs),
-            *_gap_column(inputs),
-        ),
-        tuple(
-            (system.name, len(found), fmean(part), *(_spread(part) if _has_runs(inputs) else ()), *gap)
-            for system, part, gap in zip(inputs.systems, own, gaps, strict=True)
-        ),
-    )
+    rows = [([len(found)], [next(accuracies) for _ in system.runs]) for system in inputs.systems]
+    heads = (*columns("system", "common boundaries"), Column("accuracy %", best=True))
+    title = "Labels on the boundaries that all systems have right"
+    return _per_system(inputs, "label-accuracy-common", title, heads, rows)
 
 
-def _has_runs(inputs: Inputs) -> bool:
-    return any(system.others for system in inputs.systems)
+def _per_system(
+    inputs: Inputs,
+    name: str,
+    title: str,
+    heads: tuple[Column, ...],
+    rows: Sequence[tuple[Sequence[Cell], Sequence[float]]],
+    *,
+    note: str = "",
+) -> Table:
+    """One row per system: its cells and the mean of its runs' values.
 
-
-def _spread_column(inputs: Inputs) -> tuple[Column, ...]:
-    return columns("± sd") if _has_runs(inputs) else ()
-
-
-def _spread(values: Sequence[float]) -> tuple[Cell, ...]:
-    return (stdev(values) if len(values) > 1 else None,)
+    With several runs there is a column for the standard deviation of the values, and with several systems one
+    for the difference between the first system and each other one.
+    """
+    first = inputs.systems[0]
+    has_runs = any(system.others for system in inputs.systems)
+    means = [fmean(values) for _, values in rows]
+    table: list[tuple[Cell, ...]] = []
+    for k, (cells, values) in enumerate(rows):
+        row: list[Cell] = [inputs.systems[k].name, *cells, means[k]]
+        if has_runs:
+            row.append(stdev(values) if len(values) > 1 else None)
+        if len(rows) > 1:
+            row.append(means[0] - means[k] if k else None)
+        table.append(tuple(row))
+    spread = columns("± sd") if has_runs else ()
+    gap = (Column(f"{first.name} − it", "+.2f"),) if len(rows) > 1 else ()
+    return Table(name, title, (*heads, *spread, *gap), tuple(table), note=note)
 
 
 def _by_label(inputs: Inputs) -> Table:
     pairs = [right_boundaries(system.score) for system in inputs.systems]
     totals = [_gold_totals(found) for found in pairs]
-    labels = sorted(totals[0], key=lambda label: (-totals[0][label], label))
+    frequent = [label for label, n in totals[0].items() if n >= inputs.settings.min_count]
     rows = []
-    for label in labels:
-        if totals[0][label] < inputs.settings.min_count:
-            break
-        values = [
-            percent(p.get((label, label), 0), t.get(label, 0)) for p, t in zip(pairs, totals, strict=True)
-        ]
+    for label in sorted(frequent, key=lambda label: (-totals[0][label], label)):
+        values = [percent(p.get((label, label), 0), t[label]) for p, t in zip(pairs, totals, strict=True)]
         rows.append((label, totals[0][label], *values, *differences(values)))
     names = columns(*(system.name for system in inputs.systems), best=True)
     return Table(
@@ -169,21 +151,8 @@ def _by_label(inputs: Inputs) -> Table:
     )
 
 
-def _gold_totals(pairs: Mapping[tuple[str, str], int]) -> dict[str, int]:
-    totals: dict[str, int] = {}
+def _gold_totals(pairs: Mapping[tuple[str, str], int]) -> Counter[str]:
+    totals: Counter[str] = Counter()
     for (gold, _), n in pairs.items():
-        totals[gold] = totals.get(gold, 0) + n
+        totals[gold] += n
     return totals
-
-
-def _gap_column(inputs: Inputs) -> tuple[Column, ...]:
-    """A head for the `_gaps`, where there are systems to compare."""
-    first, *others = inputs.systems
-    return (Column(f"{first.name} − it", "+.2f"),) if others else ()
-
-
-def _gaps(figures: Sequence[float]) -> list[tuple[Cell, ...]]:
-    """The cell under `_gap_column` in each system's row: how far the first one's figure is above its own."""
-    if len(figures) == 1:
-        return [()]
-    return [(None,), *((gap,) for gap in differences(figures))]

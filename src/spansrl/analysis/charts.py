@@ -54,34 +54,31 @@ class Points:
     """Named points in the plane; `kinds` gives the index of each point's kind in `legend`."""
 
     names: tuple[str, ...]
-    places: tuple[tuple[float, float], ...]
+    points: tuple[tuple[float, float], ...]
     kinds: tuple[int, ...]
     legend: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """One panel per quantity, with one line per run: (x, y) pairs."""
+    """One panel per quantity, with one line per run: (epoch, y) pairs."""
 
     panels: tuple[tuple[str, tuple[tuple[str, tuple[tuple[float, float], ...]], ...]], ...]
-    x_label: str = "epoch"
 
 
 Chart = Bars | HeatMap | Points | Curves
 
 
 def can_draw() -> bool:
-    """Whether matplotlib is installed."""
     return importlib.util.find_spec("matplotlib") is not None
 
 
 @lru_cache(maxsize=64)  # the page and the files show the same
 def render(chart: Chart) -> dict[str, bytes]:
-    """The chart as a file of each format."""
     import matplotlib
 
     with matplotlib.rc_context(_STYLE):
-        figure = _figure(chart)
+        figure = _DRAWINGS[type(chart)](chart)
         out = {}
         for format in FORMATS:
             buffer = io.BytesIO()
@@ -89,10 +86,6 @@ def render(chart: Chart) -> dict[str, bytes]:
             figure.savefig(buffer, format=format, dpi=150, bbox_inches="tight", metadata=dated)
             out[format] = buffer.getvalue()
     return out
-
-
-def _figure(chart: Chart) -> Figure:
-    return _DRAWINGS[type(chart)](chart)
 
 
 def _new_figure(width: float, height: float, panels: int = 1) -> tuple[Figure, Sequence[Any]]:
@@ -147,10 +140,10 @@ def _heat_map(chart: HeatMap) -> Figure:
 def _points(chart: Points) -> Figure:
     figure, (axes,) = _new_figure(7, 5.5)
     for kind, name in enumerate(chart.legend):
-        own = [place for place, k in zip(chart.places, chart.kinds, strict=True) if k == kind]
+        own = [point for point, k in zip(chart.points, chart.kinds, strict=True) if k == kind]
         axes.scatter([x for x, _ in own], [y for _, y in own], s=22, color=_COLORS[kind], label=name)
-    for name, place in zip(chart.names, chart.places, strict=True):
-        axes.annotate(_short(name), place, xytext=(4, 3), textcoords="offset points")
+    for name, point in zip(chart.names, chart.points, strict=True):
+        axes.annotate(_short(name), point, xytext=(4, 3), textcoords="offset points")
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_xticks([])
     axes.set_yticks([])
@@ -165,7 +158,7 @@ def _curves(chart: Curves) -> Figure:
             xs, ys = [x for x, _ in pairs], [y for _, y in pairs]
             axes.plot(xs, ys, marker=".", color=_COLORS[k % len(_COLORS)], label=_short(name))
         axes.set_title(title)
-        axes.set_xlabel(chart.x_label)
+        axes.set_xlabel("epoch")
         axes.grid(alpha=0.4)
     panels[0].legend(frameon=False)
     return figure

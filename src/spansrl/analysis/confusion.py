@@ -1,23 +1,23 @@
-"""Section 4: which labels are taken for which (the paper's Figure 2).
+"""Section 4: which labels are confused with each other (the paper's Figure 2).
 
-As in He+ 2017, only arguments with right boundaries count, and of these only the wrong labels: a row says how
-the labeling errors of a gold label are spread, in percent.
+As in He+ 2017, only arguments with right boundaries and a wrong label count: a row has the distribution of a
+gold label's labeling errors, in percent.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from spansrl.analysis.boundaries import right_boundaries
 from spansrl.analysis.charts import HeatMap
 from spansrl.analysis.inputs import Inputs, System
-from spansrl.analysis.tables import Picture, Section, Table, columns
+from spansrl.analysis.tables import Cell, Picture, Section, Table, columns
 from spansrl.evaluation.counts import percent
 from spansrl.tags import is_core
 
 NAME, TITLE = "confusion", "Label confusion"
-LARGEST = 16  # labels that a matrix has room for; the others are one row and one column
+LARGEST = 16  # labels in a matrix; the others share one row and one column
 OTHER = "other"
 
 
@@ -34,7 +34,7 @@ def confusion(inputs: Inputs) -> Section:
 
 
 def tag_of(system: str, gold: str, predicted: str) -> str:
-    """The name by which the examples of a cell are found."""
+    """The tag of a cell's examples."""
     return f"{system}: {gold} labeled {predicted}"
 
 
@@ -44,7 +44,7 @@ def labeling_errors(system: System) -> Mapping[tuple[str, str], int]:
 
 
 def short_name(role: str) -> str:
-    """A label as the axes of pictures write it: TMP for ARGM-TMP and AM-TMP."""
+    """The label for the axes of pictures: TMP for ARGM-TMP and AM-TMP."""
     return role.replace("ARGM-", "").replace("AM-", "")
 
 
@@ -52,16 +52,23 @@ def _matrix(system: System, number: int) -> Picture:
     errors = labeling_errors(system)
     chosen = _listed(errors)
     folded: Counter[tuple[str, str]] = Counter()
+    totals: Counter[str] = Counter()
     for (gold, found), n in errors.items():
-        folded[gold if gold in chosen else OTHER, found if found in chosen else OTHER] += n
-    seen = {role for pair in folded for role in pair}
-    names = [role for role in [*chosen, OTHER] if role in seen]
-    rows = [role for role in names if any(gold == role for gold, _ in folded)]
-    cells = tuple(tuple(_share(folded, gold, found) for found in names) for gold in rows)
-    totals = [sum(n for (gold, _), n in folded.items() if gold == role) for role in rows]
+        row = gold if gold in chosen else OTHER
+        folded[row, found if found in chosen else OTHER] += n
+        totals[row] += n
+    names = [role for role in [*chosen, OTHER] if any(role in pair for pair in folded)]
+    rows = [role for role in names if totals[role]]
+
+    def share(gold: str, found: str) -> float | None:
+        return None if gold == found != OTHER else percent(folded[gold, found], totals[gold])
+
+    chart = HeatMap(
+        tuple(f"{short_name(role)} ({totals[role]})" for role in rows),
+        tuple(map(short_name, names)),
+        tuple(tuple(share(gold, found) for found in names) for gold in rows),
+    )
     title = f"Labeling errors of {system.name}, in percent of the errors of each gold label"
-    heads = tuple(f"{short_name(role)} ({total})" for role, total in zip(rows, totals, strict=True))
-    chart = HeatMap(heads, tuple(map(short_name, names)), cells)
     return Picture(f"confusion-{number}", title, chart, "In brackets: labeling errors of the gold label.")
 
 
@@ -75,19 +82,11 @@ def _listed(errors: Mapping[tuple[str, str], int]) -> list[str]:
     return sorted(most, key=lambda role: (not is_core(role), short_name(role)))
 
 
-def _share(counts: Mapping[tuple[str, str], int], gold: str, found: str) -> float | None:
-    if gold == found != OTHER:
-        return None
-    total = sum(count for (role, _), count in counts.items() if role == gold)
-    return percent(counts.get((gold, found), 0), total)
-
-
 def _cells(system: System, number: int) -> Table:
     errors = labeling_errors(system)
-    right = right_boundaries(system.score)
     totals: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
-    for (gold, found), n in right.items():
+    for (gold, found), n in right_boundaries(system.score).items():
         totals[gold] += n
         wrong[gold] += n if gold != found else 0
     ordered = sorted(errors, key=lambda pair: (-errors[pair], pair))
@@ -105,18 +104,23 @@ def _cells(system: System, number: int) -> Table:
 
 
 def _pairs(inputs: Inputs) -> Table:
-    """Both directions of a confusion together: the paper's question is which labels are near each other."""
+    """Both directions of a confusion together: the paper asks which labels are close to each other."""
     found = [_undirected(system) for system in inputs.systems]
     pairs = sorted(
         set().union(*found), key=lambda pair: (-found[0][pair], -sum(c[pair] for c in found), pair)
     )
-    totals = [sum(counts.values()) for counts in found]
+    rows: list[tuple[Cell, ...]] = []
+    for pair in pairs:
+        figures: list[Cell] = []
+        for counts in found:
+            figures += [counts[pair], percent(counts[pair], counts.total())]
+        rows.append((" – ".join(pair), *figures))
     heads = [name for system in inputs.systems for name in (f"{system.name} times", f"{system.name} %")]
     return Table(
         "confused-pairs",
-        "Labels that are taken for each other, either way",
+        "Labels that are confused with each other, in either direction",
         columns("labels", *heads),
-        tuple((" – ".join(pair), *_times(pair, found, totals)) for pair in pairs),
+        tuple(rows),
         note="In percent of all labeling errors of the system.",
         shown=15,
     )
@@ -124,17 +128,6 @@ def _pairs(inputs: Inputs) -> Table:
 
 def _undirected(system: System) -> Counter[tuple[str, str]]:
     counts: Counter[tuple[str, str]] = Counter()
-    for (gold, found), n in labeling_errors(system).items():
-        first, second = sorted((gold, found))
-        counts[first, second] += n
+    for pair, n in labeling_errors(system).items():
+        counts[min(pair), max(pair)] += n
     return counts
-
-
-def _times(
-    pair: tuple[str, str], found: Sequence[Counter[tuple[str, str]]], totals: Sequence[int]
-) -> list[int | float]:
-    return [
-        value
-        for counts, total in zip(found, totals, strict=True)
-        for value in (counts[pair], percent(counts[pair], total))
-    ]

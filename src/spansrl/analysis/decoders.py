@@ -1,13 +1,13 @@
 """Section 8: argmax, greedy and exact search on the same scores.
 
-Exact search maximises the sum of F(i, j, r) − F(p, p, r) over legal sets of spans; greedy search is optimal
-where it reaches that sum. Argmax knows no constraints, so its spans may overlap.
+Exact search maximizes the sum of F(i, j, r) − F(p, p, r) over legal sets of spans; greedy search is optimal
+where it reaches that sum. Argmax has no constraints, so its spans may overlap.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -23,85 +23,76 @@ from spansrl.structures import Argument, Sentence
 from spansrl.tags import is_core
 
 NAME, TITLE = "decoders", "Decoders compared"
-METHODS: tuple[Decoder, ...] = ("argmax", "greedy", "exact")
+DECODERS: tuple[Decoder, ...] = ("argmax", "greedy", "exact")
 _BATCH_TOKENS = 8192  # propositions × tokens scored at once
 _TIE = 1e-5  # sums of single-precision scores that differ by a smaller share are equal
 
 Args = tuple[Argument, ...]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Comparison:
-    """What the decoders make of the same scores, proposition by proposition, in the sentences' order."""
+    """The arguments that each decoder finds for each gold predicate, in order, and their total score."""
 
-    answers: dict[Decoder, list[Args]] = field(default_factory=lambda: {method: [] for method in METHODS})
-    sums: dict[Decoder, list[float]] = field(default_factory=lambda: {method: [] for method in METHODS})
+    answers: dict[Decoder, list[Args]]
+    sums: dict[Decoder, list[float]]
 
 
 def decoders(inputs: Inputs) -> Section:
-    """Their scores, and how often each of them falls short."""
+    """The score of each decoder, and how often each of them falls short."""
     assert inputs.model is not None
     found = compare_decoders(inputs.model, inputs)
-    intro = "Three ways from the model's scores to arguments, on the same scores."
-    return Section(
-        NAME, TITLE, intro, (_scores(inputs, found), _shortfalls(found), _differing(inputs, found))
-    )
+    intro = "Three decoders on the same scores of the model."
+    parts = (_scores(inputs, found), _shortfalls(found), _differing(inputs, found))
+    return Section(NAME, TITLE, intro, parts)
 
 
 def compare_decoders(model: SpanModel, inputs: Inputs) -> Comparison:
-    """Score every gold predicate once and decode in every way."""
+    """Score every gold predicate once and decode its scores with every decoder."""
     roles = model.model.roles
     index = {role: k for k, role in enumerate(roles)}
-    places = [(s, p) for s, sent in enumerate(inputs.gold) for p in range(len(sent.props))]
-    lengths = [len(inputs.gold[s]) for s, _ in places]
-    found = Comparison({m: [()] * len(places) for m in METHODS}, {m: [0.0] * len(places) for m in METHODS})
+    props = [replace(sent, props=(prop,)) for sent in inputs.gold for prop in sent.props]
+    answers: dict[Decoder, list[Args]] = {decoder: [()] * len(props) for decoder in DECODERS}
+    sums = {decoder: [0.0] * len(props) for decoder in DECODERS}
     done = 0
-    for rows in batches_by_length(lengths, limit=_BATCH_TOKENS):
-        batch = [_alone(inputs.gold[s], p) for s, p in (places[k] for k in rows)]
-        scores = score_propositions(model.model, batch).arguments
-        for method in METHODS:
-            for n, (k, args) in enumerate(
-                zip(rows, scores.decode(roles, decoder=method, order=model.order), strict=True)
-            ):
-                found.answers[method][k] = args
-                found.sums[method][k] = _sum(scores, n, args, index)
+    for rows in batches_by_length([len(sent) for sent in props], limit=_BATCH_TOKENS):
+        scores = score_propositions(model.model, [props[k] for k in rows]).arguments
+        for decoder in DECODERS:
+            decoded = scores.decode(roles, decoder=decoder, order=model.order)
+            for n, (k, args) in enumerate(zip(rows, decoded, strict=True)):
+                answers[decoder][k] = args
+                sums[decoder][k] = _sum(scores, n, args, index)
         done += len(rows)
-        inputs.progress("Decoders compared", done, len(places))
-    return found
+        inputs.progress("Decoders compared", done, len(props))
+    return Comparison(answers, sums)
 
 
 def overlaps(args: Args) -> bool:
-    """Whether two of the arguments share a token."""
     return any(a.start < b.end and b.start < a.end for a, b in combinations(args, 2))
 
 
 def repeats_core(args: Args) -> bool:
-    """Whether a core role is there twice."""
     core = [arg.role for arg in args if is_core(arg.role)]
     return len(core) != len(set(core))
 
 
-def _alone(sent: Sentence, prop: int) -> Sentence:
-    return replace(sent, props=sent.props[prop : prop + 1])
-
-
 def _sum(scores: Scores, n: int, args: Args, index: dict[str, int]) -> float:
-    """What exact search maximizes."""
+    """The sum that exact search maximizes."""
     spans = np.array([(n, index[arg.role], arg.start, arg.end - 1) for arg in args], dtype=np.intp)
     return float(scores.gain(*spans.reshape(-1, 4).T).sum())
 
 
 def _scores(inputs: Inputs, found: Comparison) -> Table:
     rows = []
-    for method in METHODS:
-        result = score(inputs.gold, _labelled(inputs.gold, found.answers[method]))
+    for decoder in DECODERS:
+        result = score(inputs.gold, _labeled(inputs.gold, found.answers[decoder]))
         counts = result.overall
-        rows.append((method, counts.precision, counts.recall, counts.f1, result.perfect_percent))
+        rows.append((decoder, counts.precision, counts.recall, counts.f1, result.perfect_percent))
     names = ("decoder", "precision", "recall", "F1", "perfect props %")
     return Table("decoders", "Official score of each decoder", columns(*names), tuple(rows))
 
 
-def _labelled(gold: Sequence[Sentence], answers: Sequence[Args]) -> list[Sentence]:
+def _labeled(gold: Sequence[Sentence], answers: Sequence[Args]) -> list[Sentence]:
     stream = iter(answers)
     return [
         replace(sent, props=tuple(replace(prop, args=next(stream)) for prop in sent.props)) for sent in gold
@@ -109,7 +100,7 @@ def _labelled(gold: Sequence[Sentence], answers: Sequence[Args]) -> list[Sentenc
 
 
 def _shortfalls(found: Comparison) -> Table:
-    argmax, greedy, exact = (found.answers[method] for method in METHODS)
+    argmax, greedy, exact = (found.answers[decoder] for decoder in DECODERS)
     total = len(exact)
     events = {
         "greedy search is optimal": _optimal(found).count(True),
@@ -123,7 +114,7 @@ def _shortfalls(found: Comparison) -> Table:
         "How often they agree, and how often argmax breaks a constraint",
         columns("event", "predicates", "%"),
         tuple((name, n, percent(n, total)) for name, n in events.items()),
-        note=f"Of {total} predicates. Argmax takes one span a role at most, so it cannot repeat a core role.",
+        note=f"Of {total} predicates. Argmax takes at most one span per role, so it never repeats a role.",
     )
 
 
@@ -139,12 +130,11 @@ def _same(a: Args, b: Args) -> bool:
 
 
 def _differing(inputs: Inputs, found: Comparison) -> Table:
-    places = [(sent, prop) for sent in inputs.gold for prop in sent.props]
+    props = [(sent, prop) for sent in inputs.gold for prop in sent.props]
     rows = []
-    for k, optimal in enumerate(_optimal(found)):
+    for k, (optimal, (sent, prop)) in enumerate(zip(_optimal(found), props, strict=True)):
         if not optimal:
-            sent, prop = places[k]
-            texts = [_written(sent, found.answers[method][k]) for method in ("greedy", "exact")]
+            texts = [_written(sent, found.answers[decoder][k]) for decoder in ("greedy", "exact")]
             gap = found.sums["exact"][k] - found.sums["greedy"][k]
             rows.append((sent.id, predicate_name(sent, prop), *texts, gap))
     names = ("sentence", "predicate", "greedy", "exact", "sum that greedy misses")

@@ -15,34 +15,28 @@ from spansrl.analysis.tables import Cell, Picture, Section, Table, columns
 from spansrl.tags import is_core
 
 NAME, TITLE = "embeddings", "Label embeddings"
-KINDS = ("core", "adjunct", "R- and C-")
+KINDS = ("core", "modifier", "R- and C-")
 
 
 def embeddings(inputs: Inputs) -> Section:
-    """Where labels lie, and which are near each other."""
+    """Where labels are in the plane, and which are near each other."""
     assert inputs.model is not None
-    rows = inputs.model.role_vectors()
+    names, min_count = inputs.model.model.roles, inputs.settings.min_count
     counts = inputs.systems[0].score.roles
-    frequent = [
-        k
-        for k, role in enumerate(inputs.model.model.roles)
-        if role in counts and counts[role].correct + counts[role].missed >= inputs.settings.min_count
-    ]
+    frequent = [k for k, role in enumerate(names) if role in counts and counts[role].gold >= min_count]
     if len(frequent) < 2:
-        reason = (
-            f"gold has fewer than two labels with {inputs.settings.min_count} arguments; lower --min-count"
-        )
+        reason = f"gold has fewer than two labels with {min_count} arguments; lower --min-count"
         return Section(NAME, TITLE, skipped=reason)
-    roles = [inputs.model.model.roles[k] for k in frequent]
+    roles, rows = [names[k] for k in frequent], inputs.model.role_vectors()[frequent]
     intro = (
-        f"The rows of W (Eq. 8) of labels with {inputs.settings.min_count} or more gold arguments. What lies "
-        "near each other scores the same spans alike."
+        f"The rows of W (Eq. 8) of labels with {min_count} or more gold arguments. Labels near each other "
+        "give the same spans similar scores."
     )
-    return Section(NAME, TITLE, intro, (_picture(roles, rows[frequent]), *_tables(roles, rows[frequent])))
+    return Section(NAME, TITLE, intro, (_picture(roles, rows), *_tables(roles, rows)))
 
 
 def kind_of(role: str) -> int:
-    """Which of KINDS a label is."""
+    """The index of a label's kind in KINDS."""
     if role.startswith(("R-", "C-")):
         return 2
     return 0 if is_core(role) else 1
@@ -53,15 +47,12 @@ def project(vectors: Vectors) -> tuple[NDArray[np.float64], NDArray[np.float64]]
 
     Deterministic: a component's sign is such that its coordinate farthest from 0 is positive.
     """
-    centred = np.asarray(vectors, dtype=np.float64) - np.mean(vectors, axis=0, dtype=np.float64)
-    u, s, _ = np.linalg.svd(centred, full_matrices=False)
-    coordinates = np.zeros((len(centred), 2))
-    coordinates[:, : len(s[:2])] = u[:, :2] * s[:2]
+    centered = np.asarray(vectors, dtype=np.float64) - np.mean(vectors, axis=0, dtype=np.float64)
+    wide = np.pad(centered, ((0, 0), (0, 2)))  # at least two components
+    u, s, _ = np.linalg.svd(wide, full_matrices=False)
+    coordinates = u[:, :2] * s[:2]
     farthest = coordinates[np.abs(coordinates).argmax(axis=0), [0, 1]]
-    variance = s**2
-    share = np.zeros(2)
-    share[: len(s[:2])] = variance[:2] / (variance.sum() or 1.0)
-    return coordinates * np.where(farthest < 0, -1.0, 1.0), share
+    return coordinates * np.where(farthest < 0, -1.0, 1.0), s[:2] ** 2 / (np.sum(s**2) or 1.0)
 
 
 def cosines(vectors: Vectors) -> NDArray[np.float64]:
@@ -72,10 +63,10 @@ def cosines(vectors: Vectors) -> NDArray[np.float64]:
 
 
 def _picture(roles: list[str], rows: Vectors) -> Picture:
-    places, share = project(rows)
+    coordinates, share = project(rows)
     points = Points(
         names=tuple(map(short_name, roles)),
-        places=tuple((x, y) for x, y in places.tolist()),
+        points=tuple((x, y) for x, y in coordinates.tolist()),
         kinds=tuple(map(kind_of, roles)),
         legend=KINDS,
     )
@@ -87,6 +78,7 @@ def _picture(roles: list[str], rows: Vectors) -> Picture:
 def _tables(roles: list[str], rows: Vectors) -> tuple[Table, Table]:
     near = cosines(rows)
     pairs = sorted(combinations(range(len(roles)), 2), key=lambda pair: (-near[pair], pair))
+    kinds = [KINDS[kind_of(role)] for role in roles]
     nearest: list[tuple[Cell, ...]] = []
     for k, role in enumerate(roles):
         ranked = [other for other in near[k].argsort(kind="stable")[::-1].tolist() if other != k]
@@ -96,15 +88,7 @@ def _tables(roles: list[str], rows: Vectors) -> tuple[Table, Table]:
             "nearest-labels",
             "Pairs of labels that are nearest to each other",
             columns("label", "other label", "kinds", "cosine", fractions=".3f"),
-            tuple(
-                (
-                    roles[a],
-                    roles[b],
-                    f"{KINDS[kind_of(roles[a])]} – {KINDS[kind_of(roles[b])]}",
-                    float(near[a, b]),
-                )
-                for a, b in pairs
-            ),
+            tuple((roles[a], roles[b], f"{kinds[a]} – {kinds[b]}", float(near[a, b])) for a, b in pairs),
             shown=15,
         ),
         Table(

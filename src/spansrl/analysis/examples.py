@@ -1,9 +1,9 @@
-"""Section 9: the sentences behind the tables: propositions that a system got wrong, drawn beside gold."""
+"""Section 9: the sentences behind the tables: propositions that a system got wrong, drawn next to gold."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from spansrl.analysis import confusion, repairs
@@ -28,33 +28,35 @@ def examples(inputs: Inputs) -> Section:
             items.append(example)
     intro = (
         "Under each sentence there is a row for gold and one for every system, named at the predicate. "
-        "Search for words and labels, or for a kind of error; cells of the matrices and rows of the tables "
-        "lead here as well."
+        "Search for words, labels or a kind of error, or click a cell of a matrix or a row of a table."
     )
     return Section(NAME, TITLE, intro, (Examples(tuple(items), _note(limit, len(items))),))
 
 
 def _note(limit: int, found: int) -> str:
     if not limit:
-        return "No examples were asked for (--examples 0)."
+        return "No examples were requested (--examples 0)."
     return f"The first {limit} of each kind of error, in the order of the corpus." if found else "No errors."
 
 
 def _wrong(inputs: Inputs) -> Iterator[Example]:
     """Every proposition with an error of some system."""
     systems = [system.sentences for system in inputs.systems]
-    for place, (gold_frames, found) in enumerate(aligned(inputs.gold, *systems)):
-        sent = inputs.gold[place]
-        answers = [{prop.pred: prop for prop in sentences[place].props} for sentences in systems]
+    for index, (gold_frames, found) in enumerate(aligned(inputs.gold, *systems)):
+        sent = inputs.gold[index]
+        by_pred = [{prop.pred: prop for prop in sentences[index].props} for sentences in systems]
         pairs = [propositions(gold_frames, frames, "index") for frames in found]
         for prop, *rows in zip(sent.props, *pairs, strict=True):
             tags: list[str] = []
-            for system, answer, (_, gold_args, own_args) in zip(inputs.systems, answers, rows, strict=True):
+            answers = []
+            for system, own, (_, gold_args, own_args) in zip(inputs.systems, by_pred, rows, strict=True):
+                answer = own.get(prop.pred)
+                answers.append((system.name, answer))
                 tags += _confusions(system.name, gold_args, own_args)
-                kinds = repairs.kinds_needed(repairs.spans_of(prop), repairs.spans_of(answer.get(prop.pred)))
+                kinds = repairs.kinds_needed(repairs.spans_of(prop), repairs.spans_of(answer))
                 tags += [repairs.tag_of(system.name, kind) for kind in kinds]
             if tags:
-                yield _example(inputs, sent, prop, answers, tuple(dict.fromkeys(tags)))
+                yield _example(sent, prop, answers, tags)
 
 
 def _confusions(system: str, gold: list[Arg], predicted: list[Arg]) -> list[str]:
@@ -67,23 +69,13 @@ def _confusions(system: str, gold: list[Arg], predicted: list[Arg]) -> list[str]
 
 
 def _example(
-    inputs: Inputs,
-    sent: Sentence,
-    prop: Proposition,
-    answers: Sequence[Mapping[int, Proposition]],
-    tags: tuple[str, ...],
+    sent: Sentence, prop: Proposition, answers: Iterable[tuple[str, Proposition | None]], tags: Iterable[str]
 ) -> Example:
-    """The sentence with one row for gold and one for each system, named in the place of the sense."""
-    rows = [_row("gold", prop, prop)]
-    rows += [
-        _row(system.name, prop, answer.get(prop.pred))
-        for system, answer in zip(inputs.systems, answers, strict=True)
+    """The sentence with one row for gold and one for each system, with its name instead of the sense."""
+    rows = [
+        Proposition(prop.pred, () if own is None else own.args, sense=name, v=prop.v)
+        for name, own in [("gold", prop), *answers]
     ]
     title = prop.sense or predicate_name(sent, prop)
-    return Example(
-        f"{title} · {sent.id}" if sent.id else title, tags, replace(sent, props=tuple(rows), text=None)
-    )
-
-
-def _row(name: str, gold: Proposition, own: Proposition | None) -> Proposition:
-    return Proposition(gold.pred, () if own is None else own.args, sense=name, v=gold.v)
+    title += f" · {sent.id}" if sent.id else ""
+    return Example(title, tuple(dict.fromkeys(tags)), replace(sent, props=tuple(rows), text=None))

@@ -1,4 +1,4 @@
-"""What an analysis is given: gold sentences, systems' answers and, where there are some, model and data."""
+"""The input of an analysis: gold sentences, predictions, and optionally a model and training data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Vectors = NDArray[np.floating[Any]]
 
 
 class SpanModel(Protocol):
-    """A trained model that selects spans, as far as it is looked into."""
+    """A trained model that selects spans, as far as the analysis needs it."""
 
     @property
     def model(self) -> Model:
@@ -29,7 +29,7 @@ class SpanModel(Protocol):
 
     @property
     def order(self) -> Order:
-        """What its greedy search goes by."""
+        """The order of its greedy search."""
 
     def role_vectors(self) -> Vectors:
         """W, one row per role of the model: (R, D)."""
@@ -57,7 +57,7 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What can be chosen; the command line's options have the same names."""
+    """Settings with the names of the command line's options."""
 
     samples: int = 10_000  # of significance tests and intervals
     seed: int = 0
@@ -65,12 +65,12 @@ class Settings:
     examples: int = 3  # sentences drawn for each kind of error
     neighbors: int = 10
     distance: Distance = "cosine"
-    spans: tuple[str, ...] = ()  # texts of spans whose neighbors are wanted, beside the misclassified
+    spans: tuple[str, ...] = ()  # texts of spans whose neighbors to list, besides misclassified ones
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Everything that sections are built from; `model_lack` says why a given model cannot be looked into."""
+    """Everything that sections are built from; `model_lack` is why a given model cannot be used."""
 
     gold: Sequence[Sentence]
     systems: Sequence[System]
@@ -82,7 +82,6 @@ class Inputs:
 
 
 def make_system(name: str, gold: Sequence[Sentence], *runs: Sequence[Sentence]) -> System:
-    """A system from the predictions of one or more runs for the gold sentences, in their order."""
     if not any(sent.props for sent in gold):
         raise DataError("gold has no propositions, so there is nothing to analyze; give a labeled file")
     try:
@@ -93,7 +92,7 @@ def make_system(name: str, gold: Sequence[Sentence], *runs: Sequence[Sentence]) 
 
 
 def predicate_name(sent: Sentence, prop: Proposition) -> str:
-    """The predicate's lemma, else its word in lower case."""
+    """The predicate's lemma, otherwise its word in lower case."""
     if prop.lemma is not None:
         return prop.lemma
     return sent.lemmas[prop.pred] if sent.lemmas is not None else sent.tokens[prop.pred].lower()

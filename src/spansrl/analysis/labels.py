@@ -29,47 +29,46 @@ Bins = Mapping[str, Sequence[Counts]]  # name of a bin -> counts of each system
 
 
 def labels(inputs: Inputs) -> Section:
-    """F1 of each part, side by side."""
+    """F1 of each part of the corpus, for all systems side by side."""
     parts: list[Table | Picture] = [*_frequent_labels(inputs), _all_labels(inputs)]
     if any(predicate_type(sent, prop) for sent in inputs.gold for prop in sent.props):
         parts += _drawn("part-of-speech", "By the predicate's part of speech", inputs, _by_pos(inputs))
     parts += _drawn("argument-length", "By length of the argument, in tokens", inputs, _by(inputs, "length"))
     parts += _drawn("distance", "By tokens between predicate and argument", inputs, _by(inputs, "distance"))
-    parts += _drawn(
-        "sentence-length", "By length of the sentence, in tokens", inputs, _by_sentence_length(inputs)
-    )
-    if inputs.train is not None:
-        parts += _drawn("seen", "By whether training data has the predicate", inputs, _by_seen(inputs))
-    intro = "F1 by the official scorer, of every part by itself; the counts are those of gold."
+    lengths = _by_sentence_length(inputs)
+    parts += _drawn("sentence-length", "By length of the sentence, in tokens", inputs, lengths)
+    intro = "F1 by the official scorer, of each part alone; the counts are those of gold."
     if inputs.train is None:
-        intro += " Pass --train FILE for predicates that training data has and has not."
+        intro += " Pass --train FILE for predicates that are and are not in the training data."
+    else:
+        parts += _drawn("seen", "By whether training data has the predicate", inputs, _by_seen(inputs))
     return Section(NAME, TITLE, intro, tuple(parts))
 
 
 def restricted(gold: Sequence[Sentence], part: Part, name: str) -> list[Sentence]:
-    """The sentences with only the propositions of one part."""
+    """The sentences with the propositions of one part only."""
     return [
         replace(sent, props=tuple(prop for prop in sent.props if part(sent, prop) == name)) for sent in gold
     ]
 
 
 def _by(inputs: Inputs, by: By) -> Bins:
-    return _joined([breakdown(inputs.gold, system.sentences, by=by) for system in inputs.systems])
+    found = [breakdown(inputs.gold, system.sentences, by=by) for system in inputs.systems]
+    return {name: [counts[name] for counts in found] for name in found[0]}
 
 
 def _by_pos(inputs: Inputs) -> Bins:
-    return _by_predicate(
-        inputs, lambda sent, prop: predicate_type(sent, prop) or OTHER, [*PREDICATE_TYPES, OTHER]
-    )
+    names = (*PREDICATE_TYPES, OTHER)
+    return _by_predicate(inputs, lambda sent, prop: predicate_type(sent, prop) or OTHER, names)
 
 
 def _by_seen(inputs: Inputs) -> Bins:
     known = {predicate_name(sent, prop) for sent in inputs.train or () for prop in sent.props}
-    return _by_predicate(
-        inputs,
-        lambda sent, prop: "seen" if predicate_name(sent, prop) in known else "unseen",
-        ["seen", "unseen"],
-    )
+
+    def seen(sent: Sentence, prop: Proposition) -> str:
+        return "seen" if predicate_name(sent, prop) in known else "unseen"
+
+    return _by_predicate(inputs, seen, ("seen", "unseen"))
 
 
 def _by_sentence_length(inputs: Inputs) -> Bins:
@@ -87,66 +86,45 @@ def _by_predicate(inputs: Inputs, part: Part, names: Sequence[str]) -> Bins:
     return bins
 
 
-def _joined(systems: Sequence[Mapping[str, Counts]]) -> Bins:
-    return {name: [counts[name] for counts in systems] for name in systems[0]}
-
-
 def _frequent_labels(inputs: Inputs) -> list[Table | Picture]:
     found = [system.score.roles for system in inputs.systems]
     roles = {role: [counts.get(role, Counts()) for counts in found] for role in set().union(*found) - {VERB}}
-    frequent = [role for role, counts in roles.items() if _gold(counts) >= inputs.settings.min_count]
-    frequent.sort(key=lambda role: (-_gold(roles[role]), role))
+    frequent = [role for role, counts in roles.items() if counts[0].gold >= inputs.settings.min_count]
+    frequent.sort(key=lambda role: (-roles[role][0].gold, role))
     bins = {role: roles[role] for role in frequent}
     title = f"F1 of labels with {inputs.settings.min_count} or more arguments (Table 6 of the paper)"
     return _drawn("labels", title, inputs, bins, overall=True)
 
 
 def _all_labels(inputs: Inputs) -> Table:
-    rows = [
-        (
-            role,
-            system.name,
-            counts.correct,
-            counts.excess,
-            counts.missed,
-            counts.precision,
-            counts.recall,
-            counts.f1,
-        )
-        for role in sorted({role for system in inputs.systems for role in system.score.roles} - {VERB})
-        for system in inputs.systems
-        for counts in [system.score.roles.get(role, Counts())]
-    ]
-    names = ("label", "system", "correct", "excess", "missed", "precision", "recall", "F1")
-    return Table("all-labels", "Every label", columns(*names), tuple(rows), shown=0, grouped=1)
+    names = ("correct", "excess", "missed", "precision", "recall", "f1")
+    rows = []
+    for role in sorted({role for system in inputs.systems for role in system.score.roles} - {VERB}):
+        for system in inputs.systems:
+            counts = system.score.roles.get(role, Counts())
+            rows.append((role, system.name, *(getattr(counts, name) for name in names)))
+    heads = columns("label", "system", *names[:-1], "F1")
+    return Table("all-labels", "Every label", heads, tuple(rows), shown=0, grouped=1)
 
 
 def _drawn(
     name: str, title: str, inputs: Inputs, bins: Bins, *, overall: bool = False
 ) -> list[Table | Picture]:
-    """A table with a row a bin, and its picture; there is no F1 of a bin without gold arguments."""
-    bins = {part: counts for part, counts in bins.items() if _gold(counts)}
-    rows = dict(bins)
-    if overall:
-        rows["overall"] = [system.score.overall for system in inputs.systems]
+    """A table with one row per bin, and its picture; bins without gold arguments have no F1."""
+    bins = {part: counts for part, counts in bins.items() if counts[0].gold}
+    last = {"overall": [system.score.overall for system in inputs.systems]} if overall else {}
     systems = tuple(system.name for system in inputs.systems)
+    heads = columns(name.replace("-", " "), "gold")
+    rows = []
+    for part, counts in (bins | last).items():
+        f1 = [own.f1 for own in counts]
+        rows.append((part, counts[0].gold, *f1, *differences(f1)))
     table = Table(
         name,
         title,
-        (
-            *columns(name.replace("-", " "), "gold"),
-            *columns(*systems, best=True),
-            *difference_columns(inputs),
-        ),
-        tuple(
-            (part, _gold(counts), *(c.f1 for c in counts), *differences([c.f1 for c in counts]))
-            for part, counts in rows.items()
-        ),
+        (*heads, *columns(*systems, best=True), *difference_columns(inputs)),
+        tuple(rows),
         systems=True,
     )
     series = tuple((system, tuple(own[k].f1 for own in bins.values())) for k, system in enumerate(systems))
     return [table, Picture(name, title, Bars(tuple(bins), series, "F1"))] if bins else [table]
-
-
-def _gold(counts: Sequence[Counts]) -> int:
-    return counts[0].correct + counts[0].missed

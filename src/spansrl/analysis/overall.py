@@ -17,6 +17,7 @@ from spansrl.analysis.inputs import Inputs
 from spansrl.analysis.tables import Cell, Column, Section, Table, columns
 from spansrl.errors import counted
 from spansrl.evaluation import compare_counts, sentence_counts
+from spansrl.evaluation.significance import f1_of
 
 NAME, TITLE = "overall", "Overall"
 _BLOCK = 250  # samples drawn at once
@@ -47,7 +48,7 @@ def compare_runs(a: Counts, b: Counts, *, samples: int, seed: int) -> tuple[floa
     for begin in range(0, samples, _BLOCK):
         size = min(_BLOCK, samples - begin)
         weights = draw.multinomial(n, np.full(n, 1 / n), size=size).astype(np.float64)
-        f1 = _f1((weights @ flat).reshape(size, len(both), 3))  # (size, R)
+        f1 = f1_of((weights @ flat).reshape(size, len(both), 3))  # (size, R)
         picked = [
             np.take_along_axis(own, draw.integers(own.shape[1], size=own.shape), axis=1).mean(axis=1)
             for own in (f1[:, : len(a)], f1[:, len(a) :])
@@ -56,30 +57,20 @@ def compare_runs(a: Counts, b: Counts, *, samples: int, seed: int) -> tuple[floa
     differences = np.concatenate(found)
     low, high = np.percentile(differences, [2.5, 97.5])
     tail = min((differences <= 0).mean(), (differences >= 0).mean())
-    means = [float(_f1(own.sum(axis=1).astype(np.float64)).mean()) for own in (a, b)]
+    means = [float(f1_of(own.sum(axis=1).astype(np.float64)).mean()) for own in (a, b)]
     return means[0] - means[1], float(low), float(high), float(min(1.0, 2 * tail))
 
 
-def _f1(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Counts (..., 3) of correct, excess, missed -> F1 in percent (...)"""
-    correct, wrong = counts[..., 0], counts[..., 1] + counts[..., 2]
-    return 200 * correct / np.maximum(2 * correct + wrong, 1)
-
-
 def _scores(inputs: Inputs, runs: Sequence[Counts]) -> Table:
-    settings = inputs.settings
+    samples, seed = inputs.settings.samples, inputs.settings.seed
     several = any(len(own) > 1 for own in runs)
     rows: list[tuple[Cell, ...]] = []
-    for done, (system, own) in enumerate(zip(inputs.systems, runs, strict=True)):
-        inputs.progress("Confidence intervals", done, len(runs))
+    for done, (system, own) in enumerate(zip(inputs.systems, runs, strict=True), start=1):
         # Against a system that finds nothing, whose F1 is 0, the difference is the F1 itself.
         if len(own) > 1:
-            options = {"samples": settings.samples, "seed": settings.seed}
-            _, low, high, _ = compare_runs(own, np.zeros_like(own), **options)
+            _, low, high, _ = compare_runs(own, np.zeros_like(own), samples=samples, seed=seed)
         else:
-            found = compare_counts(
-                own[0], np.zeros_like(own[0]), samples=settings.samples, seed=settings.seed
-            )
+            found = compare_counts(own[0], np.zeros_like(own[0]), samples=samples, seed=seed)
             low, high = found.low, found.high
         results = [run.score.overall for run in system.runs]
         f1 = [result.f1 for result in results]
@@ -97,9 +88,8 @@ def _scores(inputs: Inputs, runs: Sequence[Counts]) -> Table:
                 round(fmean(result.correct + result.excess for result in results)),
             )
         )
-    inputs.progress("Confidence intervals", len(runs), len(runs))
+        inputs.progress("Confidence intervals", done, len(runs))
     score = inputs.systems[0].score
-    arguments = score.overall.correct + score.overall.missed
     resampled = "sentences and runs" if several else "sentences"
     return Table(
         "overall",
@@ -114,8 +104,8 @@ def _scores(inputs: Inputs, runs: Sequence[Counts]) -> Table:
         ),
         tuple(rows),
         note=("Means over runs with different seeds. " if several else "")
-        + f"The interval of F1 is from {settings.samples} bootstrap samples of the {resampled}, "
-        f"seed {settings.seed}. Gold has {counted(arguments, 'argument')} of "
+        + f"The interval of F1 is from {samples} bootstrap samples of the {resampled}, "
+        f"seed {seed}. Gold has {counted(score.overall.gold, 'argument')} of "
         f"{counted(score.propositions, 'predicate')} in {counted(score.sentences, 'sentence')}.",
     )
 
@@ -124,8 +114,7 @@ def _comparisons(inputs: Inputs, runs: Sequence[Counts]) -> Table:
     samples, seed = inputs.settings.samples, inputs.settings.seed
     rows: list[tuple[Cell, ...]] = []
     pairs = list(combinations(range(len(runs)), 2))
-    for done, (a, b) in enumerate(pairs):
-        inputs.progress("Significance", done, len(pairs))
+    for done, (a, b) in enumerate(pairs, start=1):
         names = inputs.systems[a].name, inputs.systems[b].name
         if len(runs[a]) == len(runs[b]) == 1:
             found = compare_counts(runs[a][0], runs[b][0], samples=samples, seed=seed)
@@ -133,7 +122,7 @@ def _comparisons(inputs: Inputs, runs: Sequence[Counts]) -> Table:
             rows.append((*names, *figures))
         else:
             rows.append((*names, *compare_runs(runs[a], runs[b], samples=samples, seed=seed), None))
-    inputs.progress("Significance", len(pairs), len(pairs))
+        inputs.progress("Significance", done, len(pairs))
     several = any(len(own) > 1 for own in runs)
     return Table(
         "significance",

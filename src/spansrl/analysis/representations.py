@@ -21,7 +21,7 @@ from spansrl.errors import ModelError
 from spansrl.inference.directory import WEIGHTS, ModelDirectory
 from spansrl.inference.model import Model
 from spansrl.nn.batch import Corpus
-from spansrl.nn.ensembles import Mixture, MixtureModel, expert_features
+from spansrl.nn.ensembles import Mixture, MixtureModel, expert_features, role_rows
 from spansrl.nn.network import Network
 from spansrl.nn.outputs.boundaries import span_vectors
 from spansrl.progress import Progress
@@ -50,40 +50,28 @@ class LoadedModel:
     cache: Path
 
     def role_vectors(self) -> Vectors:
-        """W, one row per role of the model: (R, D)."""
         if self.mixture is not None:
             return self.mixture.roles.detach().numpy()
-        roles = self.model.roles
-        rows = [expert.output.role_vectors()[expert.roles.ids(roles)].numpy() for expert in self.experts]
-        return np.concatenate(rows, axis=1)
+        return torch.cat([role_rows(expert, self.model.roles) for expert in self.experts], dim=1).numpy()
 
     def argument_vectors(self, sentences: Sequence[Sentence], progress: Progress) -> Iterator[Vectors]:
-        """The span representations of all arguments in the sentences, in order: blocks (n, D)."""
         corpus = Corpus.of(sentences, self.experts[0].roles)
         features = expert_features(self.experts, corpus, self.cache, progress)
         props = [prop for sent in sentences for prop in sent.props]
         spans = np.array(
             [(p, arg.start, arg.end - 1) for p, prop in enumerate(props) for arg in prop.args], dtype=np.int64
         ).reshape(-1, 3)
+        span_end = self.experts[0].config.output.span_end
         for begin in range(0, len(spans), BLOCK):
             prop, first, last = spans[begin : begin + BLOCK].T
-            yield self._combined(
-                [_span_vectors(store, prop, first, last, self._span_end) for store in features.stores]
-            )
-
-    @property
-    def _span_end(self) -> str:
-        return self.experts[0].config.output.span_end
+            vectors = [_span_vectors(store, prop, first, last, span_end) for store in features.stores]
+            yield self._combined(vectors)
 
     def _combined(self, parts: Sequence[Tensor]) -> Vectors:
         if self.mixture is None:
             return torch.cat(list(parts), dim=1).numpy()
         with torch.inference_mode():
-            weights = self.mixture.gate.softmax(dim=0)
-            mixed = torch.stack([weight * part for weight, part in zip(weights, parts, strict=True)]).sum(
-                dim=0
-            )
-            return (mixed @ self.mixture.transform.T).numpy()
+            return (self.mixture.mixed(parts) @ self.mixture.transform.T).numpy()
 
 
 def load_model(path: Path, cache: Path) -> LoadedModel:

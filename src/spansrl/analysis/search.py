@@ -43,8 +43,8 @@ def nearest(
 ) -> Nearest:
     """The k nearest of all keys for each query; of keys that are equally near, those that come first.
 
-    `queries` is (Q, D) and stays in memory; keys come as blocks (n, D) and go again. Products are in single
-    precision, and never larger than QUERY_ROWS × KEY_ROWS. `progress` is told how many keys are done.
+    `queries` is (Q, D) and stays in memory; keys come as blocks (n, D) and are not kept. Products are in
+    single precision, and never larger than QUERY_ROWS × KEY_ROWS. `progress` gets the number of keys done.
     """
     asked = _prepared(queries, distance)
     bests = [
@@ -61,7 +61,7 @@ def nearest(
             done += len(keys)
             progress(done)
     if done < k:
-        raise DataError(f"{k} neighbors are asked for, but there are only {done} spans to find them among")
+        raise DataError(f"{k} neighbors were requested, but there are only {done} spans")
     index = [best.key.reshape(-1, k) for best in bests]
     close = [best.close.reshape(-1, k) for best in bests]
     return Nearest(

@@ -21,7 +21,7 @@ from spansrl.analysis.tables import Section
 
 
 class Plan(NamedTuple):
-    """A section that can be built: its name and title, how, and what beside gold and predictions it needs."""
+    """A section: its name and title, how to build it, and what it needs besides gold and predictions."""
 
     name: str
     title: str
@@ -45,7 +45,7 @@ SECTIONS = tuple(plan.name for plan in PLANS)
 
 
 def build_sections(inputs: Inputs, only: Sequence[str] = ()) -> list[Section]:
-    """Build the requested sections, by default all; those that lack something say so in `skipped`."""
+    """Build the requested sections, by default all; `skipped` is the reason of those that lack something."""
     plans = [plan for plan in PLANS if not only or plan.name in only]
     return [_build(plan, inputs) for plan in plans]
 

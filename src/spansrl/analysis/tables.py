@@ -32,8 +32,8 @@ class Column:
 class Table:
     """Rows under named columns; `name` is its file's.
 
-    `shown` limits the rows on a page, never those in the CSV file. The first `grouped` columns are said once
-    for rows in a row that share them. `finds` has for each row the tag of its examples, where it has some.
+    `shown` limits the rows on a page, never those in the CSV file. The first `grouped` columns are shown once
+    for successive rows that share them. `finds` has for each row the tag of its examples, where it has some.
     """
 
     name: str
@@ -95,12 +95,10 @@ class Section:
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """The section's tables."""
         return tuple(part for part in self.parts if isinstance(part, Table))
 
     @property
     def pictures(self) -> tuple[Picture, ...]:
-        """The section's pictures."""
         return tuple(part for part in self.parts if isinstance(part, Picture))
 
 
@@ -172,6 +170,7 @@ _LATEX = {
     "…": "\\ldots{}",
     "<": "\\textless{}",
     ">": "\\textgreater{}",
+    **{char: f"{{{char}}}" for char in "[*"},  # options of the \\ before them, at the start of a row
 }
 
 

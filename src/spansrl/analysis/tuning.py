@@ -1,13 +1,14 @@
-"""What a model learns from development data: when a token is a predicate, and calibrated probabilities.
+"""Fit the threshold of predicates and the calibration of probabilities on development data.
 
 calibration = tune(spansrl.load("runs/text", frames=False), dev_sentences)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from spansrl.inference.directory import MANIFEST, write_json, write_manifest
 from spansrl.inference.loading import CALIBRATION, load
 from spansrl.inference.model import Encoding, Model, PredicateScores, Prepared, Tokens, encode_all
 from spansrl.inference.pipeline import Pipeline, predicate_log_odds
-from spansrl.structures import Argument, Sentence
+from spansrl.structures import Sentence
 
 HANDICAPS = (-1.0, -0.8, -0.6, -0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
 MIN_PROBS = tuple(k / 100 for k in range(1, 51))
@@ -27,7 +28,8 @@ _F1_COST = 0.05
 _LIKELY = -2.2  # log-odds of a probability of 0.1
 _GROUP = 32  # sentences encoded at once
 
-Pairs = tuple[list[float], list[bool]]  # probabilities, and whether what they were of was right
+Pairs = tuple[list[float], list[bool]]  # probabilities, and whether each prediction was right
+T = TypeVar("T")
 
 
 def tune(pipeline: Pipeline, gold: Sequence[Sentence]) -> Calibration:
@@ -80,40 +82,33 @@ def recalibrate(directory: Path, gold: Sequence[Sentence]) -> Calibration:
 
 
 class Remembering:
-    """A model that remembers its scores, for decoding the same scores again."""
+    """A model that keeps its scores, so that they can be decoded again."""
 
     def __init__(self, model: Model) -> None:
-        self.model = model
         self.roles = model.roles
         self.finds_predicates = model.finds_predicates
-        self._prepared: dict[tuple[Tokens, ...], Prepared] = {}
-        self._encodings: dict[tuple[int, bytes], Encoding] = {}
-        self._scores: dict[tuple[int, bytes, bytes], PredicateScores] = {}
+        self._model = model
+        self._known: dict[tuple[Any, ...], Any] = {}
 
     def prepare(self, sentences: Sequence[Tokens]) -> Prepared:
-        """Tokenize sentences for the encoder."""
-        key = tuple(map(tuple, sentences))
-        if key not in self._prepared:
-            self._prepared[key] = self.model.prepare(sentences)
-        return self._prepared[key]
+        return self._once(tuple(map(tuple, sentences)), self._model.prepare, sentences)
 
     def encode(self, prepared: Prepared, rows: IntArray) -> Encoding:
-        """Run the encoder on a batch, once."""
-        key = id(prepared), rows.tobytes()
-        if key not in self._encodings:
-            self._encodings[key] = self.model.encode(prepared, rows)
-        return self._encodings[key]
+        return self._once((id(prepared), rows.tobytes()), self._model.encode, prepared, rows)
 
     def score(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
-        """Score predicates, once."""
         key = id(encoding), sentence.tobytes(), pred.tobytes()
-        if key not in self._scores:
-            self._scores[key] = self.model.score(encoding, sentence, pred)
-        return self._scores[key]
+        return self._once(key, self._model.score, encoding, sentence, pred)
+
+    def _once(self, key: tuple[Any, ...], compute: Callable[..., T], *inputs: Any) -> T:
+        if key not in self._known:
+            self._known[key] = compute(*inputs)
+        found: T = self._known[key]
+        return found
 
 
 def best_handicap(pipeline: Pipeline, gold: Sequence[Sentence]) -> float:
-    """The handicap of Null with the best F1 of arguments; the smallest of those that share it."""
+    """The handicap of Null with the best F1 of arguments; the smallest one if several have it."""
     scores = {
         handicap: score(gold, with_handicap(pipeline, handicap).label(gold, predicates="given")).overall.f1
         for handicap in HANDICAPS
@@ -122,13 +117,12 @@ def best_handicap(pipeline: Pipeline, gold: Sequence[Sentence]) -> float:
 
 
 def with_handicap(pipeline: Pipeline, handicap: float) -> Pipeline:
-    """The same pipeline with another handicap of Null."""
     return replace(pipeline, calibration=replace(pipeline.calibration, handicap=handicap))
 
 
-def best_threshold(chances: npt.ArrayLike, right: npt.ArrayLike) -> float:
+def best_threshold(probs: npt.ArrayLike, right: npt.ArrayLike) -> float:
     """The threshold with the best F1, halfway to the next lower probability."""
-    p, y = np.asarray(chances, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    p, y = np.asarray(probs, dtype=np.float64), np.asarray(right, dtype=np.float64)
     if not len(p) or not y.any():
         return 0.5
     order = np.argsort(-p, kind="stable")
@@ -142,25 +136,26 @@ def best_threshold(chances: npt.ArrayLike, right: npt.ArrayLike) -> float:
 
 def argument_pairs(gold: Sequence[Sentence], given: Sequence[Sentence]) -> Pairs:
     """The probability of every argument of the given predicates, and whether its role and span are gold."""
-    chances, right = [], []
-    for sent, labelled in zip(gold, given, strict=True):
-        for prop, guess in zip(sent.props, labelled.props, strict=True):
+    probs, right = [], []
+    for sent, labeled in zip(gold, given, strict=True):
+        for prop, guess in zip(sent.props, labeled.props, strict=True):
             known = {(arg.role, arg.span) for arg in prop.args}
-            for arg in _sure(guess.args):
-                chances.append(arg.prob or 0.0)
-                right.append((arg.role, arg.span) in known)
-    return chances, right
+            for arg in guess.args:
+                if arg.prob is not None:
+                    probs.append(arg.prob)
+                    right.append((arg.role, arg.span) in known)
+    return probs, right
 
 
 def sense_pairs(gold: Sequence[Sentence], given: Sequence[Sentence]) -> Pairs:
     """The probability of every given predicate's sense, and whether it is the gold one."""
     pairs = [
         (guess.sense_prob, guess.sense == prop.sense)
-        for sent, labelled in zip(gold, given, strict=True)
-        for prop, guess in zip(sent.props, labelled.props, strict=True)
+        for sent, labeled in zip(gold, given, strict=True)
+        for prop, guess in zip(sent.props, labeled.props, strict=True)
         if guess.sense_prob is not None and prop.sense is not None
     ]
-    return [chance for chance, _ in pairs], [right for _, right in pairs]
+    return [prob for prob, _ in pairs], [right for _, right in pairs]
 
 
 def predicate_pairs(gold: Sequence[Sentence], model: Model) -> Pairs:
@@ -179,7 +174,3 @@ def predicate_pairs(gold: Sequence[Sentence], model: Model) -> Pairs:
             odds.extend(row[: len(sent)].tolist())
             right.extend(t in known for t in range(len(sent)))
     return odds, right
-
-
-def _sure(args: Sequence[Argument]) -> list[Argument]:
-    return [arg for arg in args if arg.prob is not None]

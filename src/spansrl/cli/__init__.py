@@ -59,7 +59,6 @@ class LazyGroup(click.Group):
         raise click.UsageError(f"No such command '{name}'. {advice}", ctx)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Offer the commands without importing them."""
         from click.shell_completion import CompletionItem
 
         named = [
@@ -68,7 +67,6 @@ class LazyGroup(click.Group):
         return named + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
@@ -76,7 +74,7 @@ class LazyGroup(click.Group):
 EXAMPLES = """
 \b
 Examples:
-  spansrl label "She kept a cat in the garden until Tuesday."
+  spansrl label "They kept the money until Tuesday."
   spansrl label letters.txt --to tsv
   spansrl label --help
 """

@@ -8,28 +8,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from spansrl.cli import options
 from spansrl.cli.progress import progress_bar
-from spansrl.cli.torch_extra import threads_option
 from spansrl.errors import counted
-from spansrl.formats import READABLE, read_sentences
-from spansrl.formats.files import STANDARD_STREAM, plain_name
+from spansrl.formats import read_sentences
+from spansrl.formats.files import plain_name
 
 if TYPE_CHECKING:
     from spansrl.analysis import Section
     from spansrl.analysis.inputs import Distance, SpanModel
 
 # The names of spansrl.analysis.SECTIONS, which is not imported before it is needed; a test compares the two.
-SECTIONS = (
-    "overall",
-    "boundaries",
-    "labels",
-    "confusion",
-    "errors",
-    "neighbors",
-    "embeddings",
-    "decoders",
-    "examples",
-)
+SECTIONS = tuple("overall boundaries labels confusion errors neighbors embeddings decoders examples".split())
 MODEL_SECTIONS = ("neighbors", "embeddings", "decoders")
 
 EXAMPLES = """
@@ -51,66 +41,26 @@ Examples:
     metavar="[NAME=]FILE",
     help="A system's predictions. Repeat it to compare systems; the same NAME adds a run with another seed.",
 )
-@click.option(
-    "--run",
-    "runs",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Run directory whose training curves to draw; may be repeated.",
+@options.path(
+    "--run", "runs", multiple=True, help="Run directory whose training curves to draw; may be repeated."
 )
-@click.option(
-    "--model",
-    type=click.Path(path_type=Path),
-    help="Model directory of the first --pred, for the sections about models.",
-)
+@options.path("--model", help="Model directory of the first --pred, for the sections about models.")
 @click.option("--train", metavar="FILE", help="Training data, for neighbors and unseen predicates.")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Directory for the report.")
+@options.out("Directory for the report.")
 @click.option(
     "--only", multiple=True, type=click.Choice(SECTIONS), help="Write this section only; may be repeated."
 )
+@options.samples
+@options.seed
+@options.count("--min-count", 20, "Minimum number of gold arguments of a label.")
+@options.count("--examples", 3, "Number of example sentences per kind of error.", min=0)
+@options.choice("--distance", ["cosine", "euclidean"], "Distance between spans.")
 @click.option(
-    "--samples",
-    default=10_000,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Number of bootstrap samples.",
+    "--span", "spans", multiple=True, metavar="TEXT", help="Also list this span's neighbors; may be repeated."
 )
-@click.option(
-    "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Random seed of the samples."
-)
-@click.option(
-    "--min-count",
-    default=20,
-    show_default=True,
-    type=click.IntRange(min=1),
-    help="Minimum number of gold arguments of a label.",
-)
-@click.option(
-    "--examples",
-    default=3,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="Number of example sentences per kind of error.",
-)
-@click.option(
-    "--distance",
-    type=click.Choice(["cosine", "euclidean"]),
-    default="cosine",
-    show_default=True,
-    help="Distance between spans.",
-)
-@click.option(
-    "--span",
-    "spans",
-    multiple=True,
-    metavar="TEXT",
-    help="Also list the neighbors of this span; may be repeated.",
-)
-@click.option("--format", type=click.Choice(READABLE), help="Format of all files; detected by default.")
-@threads_option
-@click.option(
-    "--cache", type=click.Path(path_type=Path), envvar="SPANSRL_CACHE", help="Directory for features."
-)
+@options.from_format("Format of all files.  [default: detected]")
+@options.threads
+@options.cache
 def command(
     gold: str | None,
     predictions: tuple[str, ...],
@@ -147,9 +97,7 @@ def command(
         _report(out, curves, len(names))
         return
     systems = _named(predictions)
-    _check_streams(
-        [gold, *(path for paths in systems.values() for path in paths), *([train] if train else [])]
-    )
+    options.check_streams(gold, train, *(path for paths in systems.values() for path in paths))
     sentences = list(read_sentences(gold, format))
     loaded, lack = _look_into(model, only, threads, cache)
     with progress_bar() as progress:
@@ -188,7 +136,7 @@ def _curves(runs: Sequence[Path]) -> list[Section]:
 
 
 def _named(predictions: Sequence[str]) -> dict[str, list[str]]:
-    """The files of each system, by its name or else by the file's; several files are runs of one system."""
+    """The files of each system, by its name or the file's; several files are runs of one system."""
     systems: dict[str, list[str]] = {}
     for text in predictions:
         name, equals, path = text.partition("=")
@@ -203,27 +151,16 @@ def _named(predictions: Sequence[str]) -> dict[str, list[str]]:
     return systems
 
 
-def _check_streams(paths: Sequence[str]) -> None:
-    if paths.count(STANDARD_STREAM) > 1:
-        raise click.UsageError("only one file can be - (standard input)")
-
-
 def _look_into(
     model: Path | None, only: Sequence[str], threads: int | None, cache: Path | None
 ) -> tuple[SpanModel | None, str]:
     """The model if a section needs it, and the reason if it cannot be used."""
     if model is None or (only and not set(only) & set(MODEL_SECTIONS)):
         return None, ""
-    from spansrl.cli.torch_extra import require_torch
-
-    require_torch("the analysis of a model")
-    import torch
-
+    options.require_torch("the analysis of a model", threads)
     from spansrl.analysis.representations import NoSpanModelError, load_model
     from spansrl.cli.train import default_cache
 
-    if threads:
-        torch.set_num_threads(threads)
     try:
         return load_model(model, cache or default_cache()), ""
     except NoSpanModelError as error:

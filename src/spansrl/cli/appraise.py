@@ -1,4 +1,4 @@
-"""`spansrl appraise`: how well a model labels a gold corpus, and whether its card says the same."""
+"""`spansrl appraise`: how well a model labels a gold corpus, and whether its card has the same figures."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from spansrl.cli import options
 from spansrl.cli.progress import progress_bar
 from spansrl.errors import ConfigError, DataError, ModelError, counted
 from spansrl.formats import read_sentences
@@ -17,25 +18,19 @@ EXAMPLES = """
 Examples:
   spansrl appraise data/ewt/test.jsonl
   spansrl appraise data/ewt/test.jsonl --model runs/mine --save runs/mine/scores.json
-  spansrl appraise data/ewt/test.jsonl --compare      # with what the model's card says
+  spansrl appraise data/ewt/test.jsonl --compare      # with the figures of the model's card
 """
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("gold", type=click.Path(path_type=Path))
-@click.option("--model", help="Installed model's name, or model directory.  [default: small]")
-@click.option(
-    "--unlike", type=click.Path(path_type=Path), help="Leave out sentences that are in this file too."
-)
+@click.argument("gold", type=options.PATH)
+@options.model
+@options.path("--unlike", help="Leave out sentences that are in this file too.")
 @click.option("--frames/--no-frames", default=False, help="Use PropBank's frames.  [default: no]")
-@click.option(
-    "--rule-out-roles/--all-roles",
-    default=None,
-    help="Keep to the core roles that a sense has in the frames, or not.  [default: with --frames]",
-)
-@click.option("--save", type=click.Path(path_type=Path), help="Write the figures to this JSON file.")
+@options.rule_out_roles
+@options.path("--save", help="Write the figures to this JSON file.")
 @click.option("--compare", is_flag=True, help="Fail unless the model's scores.json has the same figures.")
-@click.option("--threads", type=click.IntRange(min=1), help="Threads to compute with.")
+@options.threads
 def command(
     gold: Path,
     model: str | None,
@@ -63,7 +58,7 @@ def command(
     if not any(sent.props for sent in sentences):
         raise DataError(f"{gold}: no predicates to score against")
     with progress_bar() as progress:
-        figures = appraise(pipeline, sentences, progress).to_dict()
+        figures = appraise(pipeline, sentences, progress)
     click.echo(_table(figures))
     if save is not None:
         write_json(save, figures)
@@ -72,35 +67,51 @@ def command(
 
 
 def _table(figures: dict[str, Any]) -> str:
-    """The figures as Markdown tables, for people."""
-    lines = [", ".join(counted(figures[f"{noun}s"], noun) for noun in ("sentence", "predicate")), ""]
-    lines += ["| | P | R | F1 |", "| --- | --- | --- | --- |"]
-    for title, key in (
-        ("arguments, gold predicates", "arguments"),
-        ("predicates found", "found"),
-        ("arguments end to end", "end_to_end"),
-    ):
-        row = figures[key]
-        lines.append(f"| {title} | {row['precision']:.2f} | {row['recall']:.2f} | {row['f1']:.2f} |")
-    errors = figures["calibration"]
-    lines += [
-        "",
-        f"Senses, accuracy on gold predicates: {figures['senses']:.2f}",
-        "Expected calibration error (15 bins of equal mass): "
-        + ", ".join(f"{name} {error:.4f}" for name, error in errors.items()),
-        "",
-        "| predicate | gold | found | senses | arguments F1 |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    for type, row in figures["by_type"].items():
-        arguments = f"{row['arguments_f1']:.2f}" if "arguments_f1" in row else "–"
-        cells = f"{row['found']:.2f} | {row['senses']:.2f} | {arguments}"
-        lines.append(f"| {type} | {row['predicates']:.0f} | {cells} |")
-    lines += ["", "| role | gold | P | R | F1 |", "| --- | --- | --- | --- | --- |"]
-    for role, row in sorted(figures["by_role"].items(), key=lambda item: -item[1]["gold"]):
-        cells = f"{row['precision']:.2f} | {row['recall']:.2f} | {row['f1']:.2f}"
-        lines.append(f"| {role} | {row['gold']:.0f} | {cells} |")
-    return "\n".join(lines)
+    """The figures as Markdown tables."""
+    rows = {
+        "arguments, gold predicates": figures["arguments"],
+        "predicates found": figures["found"],
+        "arguments end to end": figures["end_to_end"],
+    }
+    if figures["from_text"]:
+        rows["arguments end to end, from plain text"] = figures["from_text"]
+    errors = ", ".join(f"{name} {error:.4f}" for name, error in figures["calibration"].items())
+    particles = figures["particle_senses"]
+    roles = sorted(figures["by_role"].items(), key=lambda item: -item[1]["gold"])
+    return "\n".join(
+        [
+            ", ".join(counted(figures[f"{noun}s"], noun) for noun in ("sentence", "predicate")),
+            "",
+            _row("", "P", "R", "F1"),
+            _row(*["---"] * 4),
+            *(_row(name, *_percentages(row)) for name, row in rows.items()),
+            "",
+            f"Senses, accuracy on gold predicates: {figures['senses']:.2f}",
+            f"Senses with a particle: {particles['right']} of {particles['predicates']} right",
+            f"Expected calibration error (15 bins of equal mass): {errors}",
+            "",
+            _row("predicate", "gold", "found", "senses", "arguments F1"),
+            _row(*["---"] * 5),
+            *(_type_row(type, row) for type, row in figures["by_type"].items()),
+            "",
+            _row("role", "gold", "P", "R", "F1"),
+            _row(*["---"] * 5),
+            *(_row(role, f"{row['gold']:.0f}", *_percentages(row)) for role, row in roles),
+        ]
+    )
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |".replace("|  |", "| |")
+
+
+def _percentages(row: dict[str, float]) -> list[str]:
+    return [f"{row[name]:.2f}" for name in ("precision", "recall", "f1")]
+
+
+def _type_row(type: str, row: dict[str, float]) -> str:
+    arguments = f"{row['arguments_f1']:.2f}" if "arguments_f1" in row else "–"
+    return _row(type, f"{row['predicates']:.0f}", f"{row['found']:.2f}", f"{row['senses']:.2f}", arguments)
 
 
 def _check_same(card: Any, figures: dict[str, Any], directory: Path) -> None:

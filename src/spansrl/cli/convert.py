@@ -6,17 +6,16 @@ import sys
 
 import click
 
+from spansrl.cli import options
 from spansrl.cli.progress import progress_bar
-from spansrl.formats import READABLE, WRITABLE, read_sentences, write_sentences
+from spansrl.formats import WRITABLE, read_sentences, write_sentences
 from spansrl.formats.files import STANDARD_STREAM
 
 
 @click.command()
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
-@click.option(
-    "--from", "source_format", type=click.Choice(READABLE), help="Format of IN.  [default: detected]"
-)
+@options.from_format("Format of IN.  [default: detected]", "source_format")
 @click.option(
     "--to", "target_format", type=click.Choice(WRITABLE), help="Format of OUT.  [default: by its name]"
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spansrl.cli.predicates import complete_predicates, parse_predicates
+from spansrl.cli import options
 from spansrl.errors import counted
 
 if TYPE_CHECKING:
@@ -37,70 +37,33 @@ Then, for instance with DuckDB:
 """
 
 _SECONDS_BETWEEN_LINES = 60
+_SECONDS_TO_MEASURE = 30  # shorter runs mostly start up, so their rate means nothing
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="Directory of the output.")
+@options.out("Directory of the output.")
 @click.option("--text", default="text", show_default=True, metavar="COLUMN", help="Column of the text.")
 @click.option("--id", metavar="COLUMN", help="Column of the document's id.  [default: path, or path:line]")
 @click.option("--lines", is_flag=True, help="In .txt files, every line is a document.")
-@click.option(
-    "--rows",
-    type=click.Choice(["argument", "sentence"]),
-    default="argument",
-    show_default=True,
-    help="One row per argument, flat, or one per sentence, nested.",
+@options.choice(
+    "--rows", ["argument", "sentence"], "One row per argument, flat, or one per sentence, nested."
 )
-@click.option(
-    "--to",
-    type=click.Choice(["jsonl", "parquet"]),
-    default="jsonl",
-    show_default=True,
-    help="Format of the rows; parquet needs the extra corpus.",
-)
-@click.option(
-    "--predicates",
-    callback=parse_predicates,
-    shell_complete=complete_predicates,
-    metavar="LIST",
-    help="Types of predicates, such as verb,noun.  [default: all]",
-)
-@click.option("--model", metavar="NAME|DIR", help="Installed model or model directory.  [default: small]")
-@click.option(
-    "--decoder",
-    type=click.Choice(["greedy", "argmax", "exact", "constrained"]),
-    help="How arguments are chosen from the scores.  [default: the model's]",
-)
-@click.option(
-    "--min-prob", type=click.FloatRange(0, 1), help="Drop less probable arguments.  [default: the model's]"
-)
-@click.option("--no-frames", is_flag=True, help="Do not use the installed PropBank frames.")
-@click.option("--workers", type=click.IntRange(min=1), help="Processes to label with.  [default: all cores]")
-@click.option(
-    "--engine",
-    type=click.Choice(["local", "ray"]),
-    default="local",
-    show_default=True,
-    help="ray: a Ray cluster, which needs the extra cluster and shared storage.",
+@options.choice("--to", ["jsonl", "parquet"], "Format of the rows; parquet needs the extra corpus.")
+@options.predicates("Types of predicates, such as verb,noun.  [default: all]")
+@options.model
+@options.decoder
+@options.min_prob
+@options.no_frames
+@options.count("--workers", None, "Processes to label with.  [default: all cores]")
+@options.choice(
+    "--engine", ["local", "ray"], "ray: a Ray cluster, which needs the extra cluster and shared storage."
 )
 @click.option("--address", help="With --engine ray: the cluster, or auto.  [default: start Ray here]")
 @click.option("--resume", is_flag=True, help="Continue a job that was interrupted.")
-@click.option("--max-errors", type=click.IntRange(min=0), help="Stop after more bad documents than this.")
-@click.option(
-    "--max-chars",
-    type=click.IntRange(min=1),
-    default=1_000_000,
-    show_default=True,
-    help="Longer documents are errors.",
-)
-@click.option(
-    "--shard-chars",
-    type=click.IntRange(min=1),
-    default=250_000,
-    show_default=True,
-    help="Characters of text per shard, the unit of work and of resuming.",
-)
+@options.count("--max-errors", None, "Stop after more bad documents than this.", min=0)
+@options.count("--max-chars", 1_000_000, "Longer documents are errors.")
+@options.count("--shard-chars", 250_000, "Characters of text per shard, the unit of work and of resuming.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -190,7 +153,6 @@ def _engine(name: str, address: str | None) -> Engine:
 
 
 def summary(out: Path, status: Status) -> Iterator[str]:
-    """Yield the lines that are printed at the end."""
     rows = f"{counted(status.rows, 'row')} in {out / 'rows'}"
     errors = counted(status.errors, "error") + (f" in {out / 'errors.jsonl'}" if status.errors else "")
     documents = f"{counted(status.documents, 'document')}, {counted(status.sentences, 'sentence')}"
@@ -201,7 +163,8 @@ def summary(out: Path, status: Status) -> Iterator[str]:
         yield f"warning, {counted(count, 'time')}: {message}"
     if status.new_sentences:
         time = f"{_clock(status.seconds)} with {counted(status.workers, 'worker')}"
-        yield f"{time}: {status.rate:,.0f} sentences/s, {status.per_core_hour:,} per core-hour of CPU time"
+        rates = f"{status.rate:,.0f} sentences/s, {status.per_core_hour:,} per core-hour of CPU time"
+        yield f"{time}: {rates}" if status.seconds >= _SECONDS_TO_MEASURE else f"{time}, including start-up"
 
 
 def _clock(seconds: float) -> str:

@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from spansrl.cli import options
 from spansrl.cli.progress import progress_bar
 from spansrl.corpora.audit import KINDS, Audit, Note, SplitCounts, by_reason
 from spansrl.corpora.conll05 import build_conll05
@@ -22,13 +23,12 @@ from spansrl.progress import Progress
 
 _WIDTH = 100
 
-_out = click.option(
-    "-o",
-    "--out",
-    required=True,
-    metavar="DIR",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Directory for the files.",
+_out = options.out("Directory for the files.")
+_unlike = options.path(
+    "--unlike",
+    metavar="FILE",
+    multiple=True,
+    help="Leave out training sentences that share eight words in a row with this file; may be repeated.",
 )
 
 
@@ -75,20 +75,13 @@ def ewt(propbank: str | None, ud: str | None, out: Path) -> None:
 @command.command()
 @click.option("--propbank", metavar="SRC", required=True, help="The PropBank release.")
 @click.option("--tagged", metavar="SRC", required=True, help="MASC's tagged words (masc_tagged).")
-@click.option(
+@options.path(
     "--split",
     metavar="FILE",
     required=True,
-    type=click.Path(path_type=Path),
     help="Table of documents with the columns document, mode, genre and split.",
 )
-@click.option(
-    "--unlike",
-    metavar="FILE",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Leave out training sentences that share eight words in a row with this file; may be repeated.",
-)
+@_unlike
 @_out
 def masc(propbank: str, tagged: str, split: Path, unlike: tuple[Path, ...], out: Path) -> None:
     """Build MASC, which is free: 4,878 sentences, 13,159 propositions in twelve genres.
@@ -110,12 +103,11 @@ def masc(propbank: str, tagged: str, split: Path, unlike: tuple[Path, ...], out:
 
 
 @command.command()
-@click.argument("source", metavar="SRC", type=click.Path(path_type=Path))
-@click.option(
+@click.argument("source", metavar="SRC", type=options.PATH)
+@options.path(
     "--trees",
     metavar="SRC",
     multiple=True,
-    type=click.Path(path_type=Path),
     help="Penn Treebank trees (WSJ, Brown) for the words, if SRC has none; may be repeated.",
 )
 @_out
@@ -144,10 +136,10 @@ def conll05(source: Path, trees: tuple[Path, ...], out: Path) -> None:
 
 
 @command.command()
-@click.argument("source", metavar="SRC", type=click.Path(path_type=Path))
-@click.option("--train-list", metavar="FILE", type=click.Path(path_type=Path), help="Documents of train.")
-@click.option("--dev-list", metavar="FILE", type=click.Path(path_type=Path), help="Documents of dev.")
-@click.option("--test-list", metavar="FILE", type=click.Path(path_type=Path), help="Documents of test.")
+@click.argument("source", metavar="SRC", type=options.PATH)
+@options.path("--train-list", metavar="FILE", help="Documents of train.")
+@options.path("--dev-list", metavar="FILE", help="Documents of dev.")
+@options.path("--test-list", metavar="FILE", help="Documents of test.")
 @_out
 def conll12(
     source: Path, train_list: Path | None, dev_list: Path | None, test_list: Path | None, out: Path
@@ -174,13 +166,7 @@ def conll12(
 
 @command.command()
 @click.option("--frames", metavar="SRC", help="PropBank's frames.  [default: downloaded]")
-@click.option(
-    "--unlike",
-    metavar="FILE",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Leave out sentences that share eight words in a row with this file; may be repeated.",
-)
+@_unlike
 @_out
 def examples(frames: str | None, unlike: tuple[Path, ...], out: Path) -> None:
     """Build a corpus of the examples in PropBank's frames, which are free: about 23,000 propositions.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from spansrl.cli.torch_extra import threads_option
+from spansrl.cli import options
 from spansrl.errors import ConfigError
 
 _PRODUCT = "spansrl ensemble product runs/span-1 runs/span-2 runs/span-3 --out runs/poe"
@@ -30,13 +30,11 @@ def command() -> None:
 
 
 @command.command(epilog=_examples(_PRODUCT, _label("poe")))
-@click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Directory for the ensemble.")
+@click.argument("models", nargs=-1, required=True, type=options.PATH)
+@options.out("Directory for the ensemble.")
 def product(models: tuple[Path, ...], out: Path) -> None:
     """Product of experts: the mean of the MODELS' scores. Nothing is trained."""
-    from spansrl.cli.torch_extra import require_torch
-
-    require_torch("an ensemble")
+    options.require_torch("an ensemble")
     from spansrl.nn.ensembles import check_experts
     from spansrl.training import runs
     from spansrl.training.checkpoint import load_network
@@ -49,24 +47,14 @@ def product(models: tuple[Path, ...], out: Path) -> None:
 
 
 @command.command(epilog=_examples(_MIXTURE, f"{_MIXTURE} --resume", _label("moe")))
-@click.argument("models", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--data", required=True, type=click.Path(path_type=Path), help="Directory with train.jsonl and dev.jsonl."
-)
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Directory for the ensemble.")
-@click.option(
-    "--config",
-    type=click.Path(path_type=Path),
-    help="Config whose [training] is used.  [default: the paper's]",
-)
-@click.option(
-    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting; may be repeated."
-)
-@click.option("--resume", is_flag=True, help="Go on with the run in --out; without one, start it.")
-@threads_option
-@click.option(
-    "--cache", type=click.Path(path_type=Path), envvar="SPANSRL_CACHE", help="Directory for features."
-)
+@click.argument("models", nargs=-1, required=True, type=options.PATH)
+@options.data
+@options.out("Directory for the ensemble.")
+@options.path("--config", help="Config whose [training] is used.  [default: the paper's]")
+@options.overrides
+@options.resume
+@options.threads
+@options.cache
 def mixture(
     models: tuple[Path, ...],
     data: Path,
@@ -78,18 +66,12 @@ def mixture(
     cache: Path | None,
 ) -> None:
     """Mixture of experts: a learned combination of the MODELS' span representations (Section 3.2)."""
-    from spansrl.cli.torch_extra import require_torch
-
-    require_torch("an ensemble")
-    import torch
-
+    options.require_torch("an ensemble", threads)
     from spansrl.cli.train import default_cache, feature_progress, report_run, say
     from spansrl.training import run_directory, runs
     from spansrl.training.config import MIXTURE_DEFAULTS, config_from_dict, load_config, with_overrides
     from spansrl.training.ensembles import expert_settings, mixture_facts, prepare_mixture
 
-    if threads:
-        torch.set_num_threads(threads)
     settings = (
         load_config(config, overrides)
         if config

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from spansrl.cli import options
 from spansrl.cli.progress import progress_bar
 from spansrl.errors import DataError
 from spansrl.evaluation import (
@@ -26,7 +27,7 @@ from spansrl.evaluation import (
 from spansrl.evaluation.breakdown import By
 from spansrl.evaluation.counts import Match
 from spansrl.evaluation.frames import Frames
-from spansrl.formats import READABLE, open_output
+from spansrl.formats import open_output
 from spansrl.formats.files import STANDARD_STREAM, shown_path
 
 
@@ -48,13 +49,9 @@ from spansrl.formats.files import STANDARD_STREAM, shown_path
 @click.option(
     "--against", metavar="B", help="Test the difference between PRED and this second system for significance."
 )
-@click.option(
-    "--samples", default=10_000, show_default=True, type=click.IntRange(min=1), help="For --against."
-)
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="For --against.")
-@click.option(
-    "--from", "format", type=click.Choice(READABLE), help="Format of all files.  [default: detected]"
-)
+@options.samples
+@options.seed
+@options.from_format("Format of all files.  [default: detected]")
 def command(
     gold: str,
     pred: str,
@@ -134,5 +131,4 @@ def _check_usage(
         raise click.UsageError(f"{' and '.join(modes)} cannot be combined; run the command once for each")
     if confusion and (by is not None or against is not None):
         raise click.UsageError(f"--confusion cannot be combined with {modes[0]}")
-    if paths.count(STANDARD_STREAM) > 1:
-        raise click.UsageError("only one file can be standard input (-)")
+    options.check_streams(*paths)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from spansrl.cli import options
 from spansrl.errors import ConfigError, ModelError, counted
 from spansrl.formats import read_sentences
 from spansrl.structures import Proposition, Sentence
@@ -25,11 +26,11 @@ EXAMPLES = """
 Examples:
   spansrl export runs/span-1 --out models/span-1
   spansrl export runs/text-1 --out models/text --weights int8 --calibrate data/ewt/dev.jsonl
-  spansrl label --model models/text "She kept a cat."
+  spansrl label --model models/text "They kept it."
 """
 CHECKED = 500  # sentences of --check that both must label alike
 
-# Sentences of our own for those who have no others at hand: predicates have a star, lengths differ.
+# Sentences of different lengths, for when no others are given; predicates have a star.
 SAMPLE = """
 Stop* !
 It rained* .
@@ -41,26 +42,18 @@ In June , after a long winter , he gave* her the book that she had* wanted* , an
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("model", metavar="MODEL_DIR", type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Directory to make.")
-@click.option(
+@click.argument("model", metavar="MODEL_DIR", type=options.PATH)
+@options.out("Directory to create.")
+@options.choice(
     "--weights",
-    type=click.Choice(["full", "half", "int8"]),
-    default="full",
-    show_default=True,
-    help="How weights are stored: half has half the size and int8 a quarter, rounded. "
+    ["full", "half", "int8"],
+    "How weights are stored: half has half the size and int8 a quarter, rounded. "
     "Computation is in single precision.",
 )
-@click.option(
-    "--check",
-    type=click.Path(path_type=Path),
-    help=f"File whose first {CHECKED} sentences are labelled by both.  [default: a few sentences of ours]",
+@options.path(
+    "--check", help=f"File whose first {CHECKED} sentences both must label alike.  [default: a sample]"
 )
-@click.option(
-    "--calibrate",
-    type=click.Path(path_type=Path),
-    help="Development data to fit on what probabilities mean, and when a token is called a predicate.",
-)
+@options.path("--calibrate", help="Development data to fit probabilities and the threshold of predicates on.")
 def command(model: Path, out: Path, weights: Precision, check: Path | None, calibrate: Path | None) -> None:
     """Write a trained model for ONNX Runtime, which needs no torch.
 
@@ -68,15 +61,13 @@ def command(model: Path, out: Path, weights: Precision, check: Path | None, cali
     exported one must give the scores of torch to 1e-4 and the same labels; then the directory --out appears,
     with a manifest of its files. The weights are rounded for --weights half or int8 afterwards.
     """
-    from spansrl.cli.torch_extra import require_torch
-
-    require_torch("spansrl export")
+    options.require_torch("spansrl export")
     from spansrl.inference.directory import write_manifest
     from spansrl.inference.runtime import OnnxModel
     from spansrl.training.export import MAX_DIFFERENCE, compare, export_model
     from spansrl.training.onnx_weights import store_weights
 
-    logging.getLogger("onnxscript").setLevel(logging.ERROR)  # which tells what it could not make shorter
+    logging.getLogger("onnxscript").setLevel(logging.ERROR)  # it warns about what it cannot optimize
     sentences = sample() if check is None else list(islice(read_sentences(check), CHECKED))
     if not any(sent.props for sent in sentences):
         raise ConfigError(f"{check}: no predicates in its first {CHECKED} sentences; check with other ones")
@@ -85,7 +76,8 @@ def command(model: Path, out: Path, weights: Precision, check: Path | None, cali
         found = compare(network, OnnxModel.load(partial), sentences)
         if found.scores > MAX_DIFFERENCE or found.other_labels:
             raise ModelError(
-                f"{model}: not exported, for ONNX Runtime differs from torch: scores by {found.scores:.1e}, "
+                f"{model}: not exported, because ONNX Runtime differs from torch: "
+                f"scores by {found.scores:.1e}, "
                 f"arguments of {found.other_labels} of {found.propositions} predicates"
             )
         if weights != "full":
@@ -102,7 +94,6 @@ def command(model: Path, out: Path, weights: Precision, check: Path | None, cali
 
 
 def fit_calibration(directory: Path, data: Path) -> None:
-    """Write the calibration of an exported model, fit on gold sentences."""
     from spansrl.analysis.tuning import recalibrate
 
     gold = list(read_sentences(data))
@@ -112,7 +103,7 @@ def fit_calibration(directory: Path, data: Path) -> None:
 
 
 def sample() -> list[Sentence]:
-    """Our own sentences with their predicates."""
+    """The sentences of SAMPLE with their predicates."""
     rows = [line.split() for line in SAMPLE.strip().splitlines()]
     return [
         Sentence(
@@ -125,9 +116,9 @@ def sample() -> list[Sentence]:
 
 @contextmanager
 def appearing(out: Path) -> Iterator[Path]:
-    """A directory to fill that is renamed to `out` when all went well, and removed when not."""
+    """A directory to fill, which is renamed to `out` at the end, or removed after an error."""
     if out.exists():
-        raise ConfigError(f"{out}: is there already; choose another --out, or remove it first")
+        raise ConfigError(f"{out}: exists already; choose another --out, or remove it first")
     partial = out.absolute().with_name(f".{out.name}.{secrets.token_hex(4)}.tmp")
     partial.mkdir(parents=True)
     try:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from spansrl.cli import options
 from spansrl.cli.label_input import INPUTS, Source, check_texts, sources_of, typed_texts
 from spansrl.cli.label_output import OUTPUTS, format_to_write, write_labeled
-from spansrl.cli.predicates import complete_predicates, parse_predicates
 from spansrl.cli.progress import progress_bar
-from spansrl.cli.torch_extra import device_option
 from spansrl.errors import ConfigError, ModelError
 from spansrl.formats.files import STANDARD_STREAM
 from spansrl.structures import Sentence
@@ -26,11 +25,11 @@ if TYPE_CHECKING:
 EXAMPLES = """
 \b
 Examples:
-  spansrl label "She kept a cat in the garden until Tuesday."
+  spansrl label "They kept the money until Tuesday."
   spansrl label letters.txt > letters.jsonl
   spansrl label letters.txt -o letters.html
   spansrl label letters.txt --predicates verb,noun --min-prob 0.5 -o letters.csv
-  spansrl label --from tokens --predicates 1 "She kept a cat ."
+  spansrl label --from tokens --predicates 1 "They kept it ."
   curl -s https://example.org/news.txt | spansrl label | head -1
 \b
 With gold predicates, and with your own model:
@@ -67,34 +66,18 @@ _LARGEST_GROUP = 1024  # sentences that are labeled together in a long input
     type=click.Path(readable=False, allow_dash=True),
     help="Output file; - is standard output.  [default: -]",
 )
-@click.option(
-    "--predicates",
-    callback=parse_predicates,
-    shell_complete=complete_predicates,
-    metavar="LIST",
-    help="Types (verb,noun,adjective,auxiliary), all, token indices counted from 0 (1,4), or given: those in "
-    "the input.  [default: all, or given if the model does not find predicates]",
+@options.predicates(
+    "Types (verb,noun,adjective,auxiliary), all, token indices counted from 0 (1,4), or given: those in the "
+    "input.  [default: all, or given if the model does not find predicates]"
 )
-@click.option(
-    "--min-prob", type=click.FloatRange(0, 1), help="Drop less probable arguments.  [default: the model's]"
-)
-@click.option("--model", metavar="NAME|DIR", help="Installed model or model directory.  [default: small]")
-@click.option("--threads", type=click.IntRange(min=1), help="Number of threads.  [default: all cores]")
-@click.option(
-    "--decoder",
-    type=click.Choice(["greedy", "argmax", "exact", "constrained"]),
-    help="How to decode.  [default: the model's]",
-)
-@click.option("--no-frames", is_flag=True, help="Do not use the installed PropBank frames.")
-@click.option(
-    "--rule-out-roles/--all-roles",
-    default=None,
-    help="With frames: drop core roles that a sense does not have, or keep them.  [default: drop]",
-)
-@device_option
-@click.option(
-    "--precomputed", type=click.Path(path_type=Path), help="HDF5 file with ELMo vectors of the input."
-)
+@options.min_prob
+@options.model
+@options.threads
+@options.decoder
+@options.no_frames
+@options.rule_out_roles
+@options.device
+@options.path("--precomputed", help="HDF5 file with ELMo vectors of the input.")
 def command(
     inputs: tuple[str, ...],
     input_format: str | None,

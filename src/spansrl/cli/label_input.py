@@ -29,7 +29,7 @@ _LONG = 1 << 15  # characters without a blank line after which the text is cut b
 _UNSETTLED = 400  # characters at the end of a block that may be read differently once more text follows
 _DATA = re.compile(r"\.(conllu?|xml|html?|csv|tsv|json|pdf|docx?)(\.(gz|xz|bz2))?$", re.IGNORECASE)
 _JSON_SENTENCE = re.compile(r'\s*\{\s*"[^"\n]{1,40}"\s*:')
-_PATH = re.compile(r"\S*[\\/]\S+|\S+\.[A-Za-z]\w{0,9}")
+_PATH = re.compile(r"\S*[\\/]\S*|\S+\.[A-Za-z]\w{0,9}")
 
 
 class Source(NamedTuple):
@@ -54,9 +54,12 @@ class Source(NamedTuple):
                 else (line.text for line in read_lines(self.path, progress=progress))
             )
             return (Sentence(tuple(line.split())) for line in lines if line.strip())
-        if self.path is None:
-            return text_sentences([self.text])
-        return text_sentences(_warned_of_json(read_text(self.path, progress=progress), self.path))
+        from spansrl.inference.cutting import LanguageCheck
+
+        blocks: Iterable[str] = [self.text]
+        if self.path is not None:
+            blocks = _warned_of_json(read_text(self.path, progress=progress), self.path)
+        return LanguageCheck()(text_sentences(blocks))
 
 
 def sources_of(arguments: Sequence[str], format: str | None, *, guess: bool) -> list[Source]:
@@ -81,8 +84,11 @@ def check_texts(sources: Sequence[Source], *, guessed: bool) -> None:
     for source in sources:
         if guessed and source.format == TEXT and source.path is not None and _DATA.search(source.path):
             _warn(f"{source.path} is labeled as plain text; name its format with --from")
-    if len(sources) > 1 and all(source.path is None and len(source.text.split()) == 1 for source in sources):
-        _warn(f"{len(sources)} texts of one word each; if they are one text, put it in quotes")
+    words = [source.text for source in sources if source.path is None and len(source.text.split()) == 1]
+    if 1 < len(words) == len(sources):
+        _warn(f"{len(words)} texts of one word each; if they are one text, put it in quotes")
+    elif words and re.fullmatch(r"[\w-]+", words[0]):
+        _warn(f"{words[0]} is labeled as text; there is no file of that name")
 
 
 def typed_texts() -> Iterator[str]:

@@ -10,19 +10,18 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING
 
 import click
 
-from spansrl.errors import DataError, FormatError, MissingExtraError
+from spansrl.errors import DataError, FormatError
 from spansrl.formats import WRITABLE, Losses, open_output, write_sentences
 from spansrl.formats.detect import format_of_name
 from spansrl.formats.files import STANDARD_STREAM, plain_name
 from spansrl.formats.jsonl import jsonl_lines
-from spansrl.structures import Proposition, Sentence
+from spansrl.structures import ROW_COLUMNS, Sentence
 
 if TYPE_CHECKING:
     from spansrl.language.frames import FrameIndex
@@ -32,7 +31,6 @@ OUTPUTS = (PRETTY, "json", "csv", "tsv", "html", "svg", PARQUET, *WRITABLE)
 
 _EXTENSIONS = {f".{name}": name for name in ("json", "csv", "tsv", "html", "svg", PARQUET)}
 _EXTENSIONS |= {".txt": PRETTY, ".htm": "html"}
-_COLUMNS = tuple(Sentence(("",), (Proposition(0),)).rows()[0])
 _GROUP = 1000  # sentences per row group of a Parquet file
 
 
@@ -59,11 +57,9 @@ def write_labeled(
     if not auxiliaries and format != "json":
         sentences = map(_without_auxiliaries, sentences)
     if format == PARQUET:
-        _check_parquet(path)
+        _write_parquet(sentences, path)
+        return None
     with open_output(path, stream=True) as output:
-        if format == PARQUET:
-            _write_parquet(sentences, output)
-            return None
         encoding = sys.stdout.encoding if path == STANDARD_STREAM and format == PRETTY else "utf-8"
         for piece in _WRITERS[format](sentences, path, frames):
             output.write(piece.encode(encoding))
@@ -104,7 +100,7 @@ def _table(
 ) -> Iterator[str]:
     """Yield a header and one row per argument, as in `Sentence.rows`."""
     buffer = io.StringIO()
-    table = csv.DictWriter(buffer, _COLUMNS, dialect=dialect, lineterminator="\n")
+    table = csv.DictWriter(buffer, ROW_COLUMNS, dialect=dialect, lineterminator="\n")
     table.writeheader()
     for number, sent in enumerate(sentences):
         # A row stays one line, for cut, awk and wc: a line break in the text of an argument becomes a space.
@@ -119,7 +115,6 @@ def _table(
 
 
 def _page(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Iterator[str]:
-    """Yield one HTML page in pieces."""
     from spansrl.visualize import document_html, sentence_html
 
     head, foot = document_html([]).split("</body>")
@@ -130,7 +125,6 @@ def _page(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -
 
 
 def _image(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Iterator[str]:
-    """Yield the SVG image of one sentence."""
     from spansrl.visualize import sentence_svg
 
     found = list(islice(sentences, 2))
@@ -150,24 +144,15 @@ _WRITERS: dict[str, Callable[[Iterable[Sentence], str, FrameIndex | None], Itera
 }
 
 
-def _check_parquet(path: str) -> None:
-    if find_spec("pyarrow") is None:
-        raise MissingExtraError("writing Parquet", "corpus")
+def _write_parquet(sentences: Iterable[Sentence], path: str) -> None:
     if path == STANDARD_STREAM:
         raise click.UsageError("Parquet cannot be written to standard output; name a file with -o")
+    from spansrl.jobs.parquet import schema_of, write_groups
+    from spansrl.jobs.rows import ARGUMENT_COLUMNS
 
-
-def _write_parquet(sentences: Iterable[Sentence], output: BinaryIO) -> None:
-    """Write one row per argument, as in `Sentence.rows`."""
-    import pyarrow
-    from pyarrow import parquet
-
-    kinds: dict[str, Any] = dict.fromkeys(_COLUMNS, pyarrow.string())
-    kinds |= dict.fromkeys(("sentence", "pred", "start", "end", "char_start", "char_end"), pyarrow.int64())
-    kinds |= dict.fromkeys(("predicate_prob", "sense_prob", "prob"), pyarrow.float64())
-    schema = pyarrow.schema(kinds.items())
-    stream = enumerate(sentences)
-    with parquet.ParquetWriter(output, schema) as writer:
-        while group := list(islice(stream, _GROUP)):
-            rows = [row for number, sent in group for row in sent.rows(number=number)]
-            writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
+    schema = schema_of({column: ARGUMENT_COLUMNS[column] for column in ROW_COLUMNS})
+    numbered = enumerate(sentences)
+    groups = iter(lambda: list(islice(numbered, _GROUP)), [])
+    with open_output(path) as output:
+        rows = ([row for number, sent in group for row in sent.rows(number=number)] for group in groups)
+        write_groups(output, rows, schema)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import click
 
+from spansrl.cli import options
 from spansrl.errors import MissingExtraError
 from spansrl.server.limits import Limits
 
@@ -54,12 +54,12 @@ def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0 picks a free port."
 )
-@click.option("--model", type=click.Path(path_type=Path), help="Model directory.  [default: the shipped one]")
-@click.option("--threads", type=click.IntRange(min=1), help="Threads to label with.  [default: all cores]")
+@options.model
+@options.threads
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Host name that clients may use.")
 @limit_options
 def command(
-    host: str, port: int, model: Path | None, threads: int | None, hosts: tuple[str, ...], **limits: Any
+    host: str, port: int, model: str | None, threads: int | None, hosts: tuple[str, ...], **limits: Any
 ) -> None:
     """Serve a demo page and an HTTP API that label text.
 

@@ -6,15 +6,16 @@ import os
 import signal
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from spansrl.cli.torch_extra import device_option, threads_option
+from spansrl.cli import options
 
 if TYPE_CHECKING:
     from spansrl.training.config import Config
@@ -32,36 +33,21 @@ Examples:
 \b
 What --out holds afterwards:
   config.json, weights.safetensors, embedder/   the model, with the best epoch's weights
-  log.jsonl                                     a line an epoch: loss, development F1, times
+  log.jsonl                                     one line per epoch: loss, development F1, times
   run.json                                      settings, versions, commit, hashes of the data
-  state.safetensors                             what --resume goes on from; may be deleted at the end
+  state.safetensors                             what --resume continues from; may be deleted at the end
 """
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("config", type=click.Path(path_type=Path))
-@click.option(
-    "--data", required=True, type=click.Path(path_type=Path), help="Directory with train.jsonl and dev.jsonl."
-)
-@click.option(
-    "--out", required=True, type=click.Path(path_type=Path), help="Directory for the model and its run."
-)
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="SECTION.KEY=VALUE",
-    help="Override a setting of the config, e.g. training.seed=2; may be repeated.",
-)
-@click.option("--resume", is_flag=True, help="Go on with the run in --out; where there is none, start it.")
-@threads_option
-@device_option
-@click.option(
-    "--cache",
-    type=click.Path(path_type=Path),
-    envvar="SPANSRL_CACHE",
-    help="Directory for frozen encoders' features.  [default: ~/.cache/spansrl]",
-)
+@click.argument("config", type=options.PATH)
+@options.data
+@options.out("Directory for the model and its run.")
+@options.overrides
+@options.resume
+@options.threads
+@options.device
+@options.cache
 def command(
     config: Path,
     data: Path,
@@ -78,19 +64,14 @@ def command(
     a model directory for `spansrl label`. A run may be cut off at any moment, by Ctrl-C, kill or a power cut:
     the same command with --resume continues, and with --threads 1 reaches exactly the same weights.
     """
-    from spansrl.cli.torch_extra import require_torch, use_device
-
-    require_torch("training")
-    import torch
-
+    options.require_torch("training", threads)
     from spansrl.training.config import load_config
-    from spansrl.training.distributed import joined
+    from spansrl.training.distributed import joined, own_device
     from spansrl.training.recovery import settings_of_start
 
-    if threads:
-        torch.set_num_threads(threads)
     settings = load_config(config, overrides, settings_of_start)
-    with joined(use_device(device)) as (workers, device):
+    device = options.check_device(own_device(device))
+    with joined(device) as workers:
         _train(settings, data, out, resume=resume, device=device, cache=cache, workers=workers)
 
 
@@ -106,14 +87,18 @@ def _train(
 ) -> None:
     from spansrl.training import run_directory, runs
 
+    training, raw = settings.training, settings.distillation.raw
     splits = runs.read_splits(
-        data, max_tokens=settings.training.max_tokens, partial=settings.training.partial_files
+        data,
+        max_tokens=training.max_tokens,
+        partial=training.partial_files,
+        raw=Path(raw).expanduser() if raw else None,
     )
     # Before anything slow: is there something to do, and may it be done there?
     position = run_directory.find_position(
         out, runs.run_facts(settings, splits, workers), resume=resume or not workers.is_first
     )
-    if run_directory.is_finished(out, position, settings.training.epochs):
+    if run_directory.is_finished(out, position, training.epochs):
         if workers.is_first:
             say(f"{out}: this run is finished; nothing to do")
         return
@@ -131,24 +116,21 @@ def _train(
 
 
 def say(line: str) -> None:
-    """Tell the user; standard output is for data."""
     print(line, file=sys.stderr, flush=True)
 
 
 def default_cache() -> Path:
-    """Where features are kept unless the user says otherwise."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "spansrl"
 
 
 class FeatureProgress:
-    """A line now and then while features are computed: it happens once a corpus, so plain lines do."""
+    """A line every ten seconds while features are computed, which happens once per corpus."""
 
     def __init__(self, every: float = 10.0) -> None:
         self.every = every
         self.last = time.monotonic()
 
     def __call__(self, step: str, done: int, total: int | None) -> None:
-        """Tell how far it is, if it is the time to."""
         if done == total or time.monotonic() - self.last >= self.every:
             say(f"features: {done} of {total} sentences")
             self.last = time.monotonic()
@@ -168,20 +150,20 @@ def report_run(run: Run, out: Path, *, resume: bool) -> None:
         return
     console = Console(stderr=True, markup=False, emoji=False)
     on_terminal = sys.stderr.isatty() and not console.is_dumb_terminal
-    display: _Display = _Bar(console) if on_terminal else _Lines()
+    display = _Bar(console) if on_terminal else _Lines()
     last: Event | None = None
     try:
-        with StopSignal() as stop, display:
+        with StopSignal() as stop, display if isinstance(display, _Bar) else nullcontext():
             for event in runs.execute(run, out, resume=resume, should_stop=stop.asked):
                 display.show(event)
                 last = event
     except KeyboardInterrupt:
-        say("stopped at once; the same command with --resume goes on from what was saved last")
+        say("stopped at once; run the same command with --resume to continue from the last save")
         sys.exit(128 + signal.SIGINT)
     if last is None:
         say(f"{out}: this run is finished; nothing to do")
     elif last.stopped:
-        say(f"stopped and saved after {steps_done(last)}; the same command with --resume goes on from there")
+        say(f"stopped and saved after {steps_done(last)}; run the same command with --resume to continue")
         sys.exit(128 + stop.signal)
     else:
         best = last.step.position
@@ -194,7 +176,7 @@ def report_run(run: Run, out: Path, *, resume: bool) -> None:
 
 
 class StopSignal:
-    """Turns the first SIGINT or SIGTERM into a wish, granted after the step; a second one ends at once."""
+    """Turns the first SIGINT or SIGTERM into a request to stop after the step; a second one ends at once."""
 
     def __init__(self) -> None:
         self.signal = 0
@@ -202,7 +184,7 @@ class StopSignal:
 
     def __enter__(self) -> StopSignal:
         for number in (signal.SIGINT, signal.SIGTERM):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as in a job that was sent to the background
+            if signal.getsignal(number) is not signal.SIG_IGN:  # ignored in background jobs
                 self._before[number] = signal.signal(number, self._ask)
         return self
 
@@ -211,39 +193,22 @@ class StopSignal:
             signal.signal(number, handler)
 
     def asked(self) -> bool:
-        """Whether somebody wants the run to stop."""
         return self.signal != 0
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
         self.signal = number
         self.__exit__()
         # Not print: the signal may have come in the middle of one.
-        os.write(2, b"\nstopping as soon as this step is done and saved; once more to stop at once\n")
-
-
-class _Display(Protocol):
-    """Something that shows a run while it continues."""
-
-    def __enter__(self) -> Any: ...
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def show(self, event: Event) -> None: ...
+        os.write(2, b"\nstopping after this step is saved; press again to stop at once\n")
 
 
 class _Lines:
-    """A line per epoch, and one a minute in between."""
+    """One line per epoch, and one per minute in between."""
 
     def __init__(self, every: float = 60.0) -> None:
         self.every = every
         self.last = self.started = time.monotonic()
         self.first: int | None = None
-
-    def __enter__(self) -> _Lines:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
 
     def show(self, event: Event) -> None:
         step, now = event.step, time.monotonic()
@@ -260,39 +225,26 @@ class _Lines:
         self.last = now
 
 
-class _Bar:
+class _Bar(Progress):
     """One bar for the whole run, and a line per epoch above it."""
 
     def __init__(self, console: Console) -> None:
-        # The estimate looks far back, so that it takes the evaluations in.
-        self.progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TimeRemainingColumn(),
-            console=console,
-            speed_estimate_period=1800,
-        )
-        self.task: TaskID | None = None
-
-    def __enter__(self) -> _Bar:
-        self.progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.progress.stop()
+        columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
+        # The estimate looks far back, so that it includes the evaluations.
+        super().__init__(*columns, console=console, speed_estimate_period=1800)
+        self.run: TaskID | None = None
 
     def show(self, event: Event) -> None:
         step = event.step
-        if self.task is None:
-            self.task = self.progress.add_task("", total=step.total, completed=step.number)
+        if self.run is None:
+            self.run = self.add_task("", total=step.total, completed=step.number)
         text = f"epoch {step.epoch + 1}: {running_text(event)}"
-        self.progress.update(self.task, completed=step.number, description=text)
+        self.update(self.run, completed=step.number, description=text)
         if step.dev is not None:
-            self.progress.console.print(epoch_line(event), highlight=False, soft_wrap=True)
+            self.console.print(epoch_line(event), highlight=False, soft_wrap=True)
 
 
 def running_text(event: Event) -> str:
-    """How it goes: loss, learning rate, speed, best F1."""
     step = event.step
     best = f"{step.position.best_f1:.2f}" if step.position.best_epoch >= 0 else "–"
     speed = f"{event.props_per_second:.0f} props/s"
@@ -300,7 +252,7 @@ def running_text(event: Event) -> str:
 
 
 def epoch_line(event: Event) -> str:
-    """What an epoch came to; a star marks the best one so far."""
+    """The results of an epoch; a star marks the best one so far."""
     step = event.step
     assert step.dev is not None
     star = " *" if step.is_best else ""
@@ -312,13 +264,12 @@ def epoch_line(event: Event) -> str:
 
 
 def steps_done(event: Event) -> str:
-    """How far the run is."""
     step = event.step
     return f"step {step.number} of {step.total} (epoch {step.epoch + 1})"
 
 
 def duration(seconds: float) -> str:
-    """A time in the units that people think in: 42 s, 7 min, 3 h 05 min."""
+    """A time in readable units: 42 s, 7 min, 3 h 05 min."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

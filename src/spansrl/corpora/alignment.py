@@ -53,7 +53,6 @@ class Block(NamedTuple):
         return (self.left.end - self.left.start, self.right.end - self.right.start) != (1, 1)
 
     def shifted(self, left: int, right: int) -> Block:
-        """Return the block with both spans moved."""
         return Block(
             Span(self.left.start + left, self.left.end + left),
             Span(self.right.start + right, self.right.end + right),
@@ -93,7 +92,6 @@ def align(left: Sequence[Token], right: Sequence[Token]) -> Alignment:
 
 
 def align_by_position(left: Sequence[Token], right: Sequence[Token]) -> Alignment:
-    """Align token by token; both sides must have the same length."""
     blocks = [Block(Span(index, index + 1), Span(index, index + 1)) for index in range(len(left))]
     cost = sum(_pair_cost(token, word) for token, word in zip(left, right, strict=True))
     return Alignment(blocks, round(cost, 6))

@@ -31,8 +31,6 @@ class Note(NamedTuple):
 
 @dataclass(slots=True)
 class SplitCounts:
-    """The counts of one split."""
-
     documents: set[str] = field(default_factory=set)
     sentences: int = 0
     tokens: int = 0
@@ -81,32 +79,37 @@ class Audit:
         self.dropped: list[Note] = []
         self.repaired: list[Note] = []
         self.checks: dict[str, Counter[bool]] = {}
-        self._places: dict[bytes, list[tuple[str, str]]] = {}
+        self._by_digest: dict[bytes, list[tuple[str, str]]] = {}
 
     def count(self, split: str, sent: Sentence) -> None:
         self.splits[split].add(sent)
         # A digest, so that a large corpus is not held in memory.
         digest = hashlib.blake2b("\0".join(sent.tokens).encode(), digest_size=12).digest()
-        self._places.setdefault(digest, []).append((split, sent.id or ""))
+        self._by_digest.setdefault(digest, []).append((split, sent.id or ""))
 
     def drop(self, what: str, where: str, reason: str) -> None:
         """Record something in the source that is not in the corpus."""
         self.dropped.append(Note(what, where, reason))
+
+    def drop_sentence(self, sent: Sentence, reason: str, of_props: str) -> None:
+        """Record a sentence and its propositions, which have a reason of their own."""
+        self.drop("sentence", sent.id or "?", reason)
+        for prop in sent.props:
+            self.drop("proposition", f"{sent.id or '?'}:{prop.pred}", of_props)
 
     def repair(self, what: str, where: str, reason: str) -> None:
         """Record something that was kept with a change."""
         self.repaired.append(Note(what, where, reason))
 
     def check(self, what: str, passed: bool) -> None:
-        """Count one result of an independent check of the corpus."""
         self.checks.setdefault(what, Counter())[passed] += 1
 
     def duplicate_groups(self) -> list[list[str]]:
         """Return groups of identical sentences in more than one split, as ``split:id``."""
         return [
-            [f"{split}:{name}" for split, name in places]
-            for places in self._places.values()
-            if len({split for split, _ in places}) > 1
+            [f"{split}:{name}" for split, name in group]
+            for group in self._by_digest.values()
+            if len({split for split, _ in group}) > 1
         ]
 
     def to_dict(self) -> Json:
@@ -127,7 +130,6 @@ class Audit:
         }
 
     def _checks_dict(self) -> Json:
-        """The results of the checks; empty for a builder that has none."""
         results = {
             what: {"passed": counts[True], "total": counts.total()} for what, counts in self.checks.items()
         }
@@ -135,19 +137,17 @@ class Audit:
 
 
 def by_reason(notes: Iterable[Note]) -> Counter[tuple[str, str]]:
-    """Count the notes per kind and reason."""
     return Counter((note.what, note.reason) for note in notes)
 
 
 def _listed(notes: list[Note]) -> Json:
-    """Group the notes by kind and reason."""
-    places: dict[tuple[str, str], list[str]] = {}
+    groups: dict[tuple[str, str], list[str]] = {}
     for note in notes:
-        places.setdefault((note.what, note.reason), []).append(note.where)
+        groups.setdefault((note.what, note.reason), []).append(note.where)
     return {
         "total": len(notes),
         "groups": [
             {"what": what, "reason": reason, "count": len(where), "where": where}
-            for (what, reason), where in places.items()
+            for (what, reason), where in groups.items()
         ],
     }

@@ -24,13 +24,7 @@ from spansrl.formats.conll import Block, read_conll, split_blocks
 from spansrl.formats.detect import conll05_form
 from spansrl.formats.files import Line
 from spansrl.formats.layouts import FRAME, LAYOUTS, NE, PARSE, POS
-from spansrl.formats.sources import (
-    decompressed_bytes,
-    fingerprint,
-    lines_of,
-    member_path,
-    read_members,
-)
+from spansrl.formats.sources import decompressed_bytes, fingerprint, lines_of, member_path, read_members
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Sentence
 
@@ -42,13 +36,7 @@ PARTS = {
     "test.brown": "test.brown",
 }
 SPLITS = tuple(dict.fromkeys(PARTS.values()))
-_MERGED_SPLITS = {
-    "train": "train",
-    "devel": "dev",
-    "dev": "dev",
-    "test.wsj": "test.wsj",
-    "test.brown": "test.brown",
-}
+_MERGED_SPLITS = {**{split: split for split in SPLITS}, "devel": "dev"}
 _TREES_OF_PART = {**{part: part[-2:] for part in PARTS}, "test.wsj": "23", "test.brown": "brown"}
 # Parses that the release may have, the one used by the shared task's own scripts first.
 _PARSES = ("synt.cha", "synt.col2h", "synt.col2", "synt.upc")
@@ -82,27 +70,22 @@ class Content(NamedTuple):
 
 @dataclass(slots=True)
 class _Files:
-    """The files that were found."""
-
     layers: dict[str, dict[str, Content]] = field(default_factory=dict)  # part -> layer -> file
     merged: dict[str, Content] = field(default_factory=dict)  # split -> file
     trees: dict[str, dict[str, Content]] = field(default_factory=dict)  # section or "brown" -> document
 
     def splits(self) -> list[str]:
-        """Return the splits that can be built."""
         parts = {PARTS[part] for part, layers in self.layers.items() if "props" in layers}
         return [split for split in SPLITS if split in parts or split in self.merged]
 
     def contents(self) -> dict[str, bytes]:
         """Return all files by a name that does not depend on where they are stored."""
-        found = {
-            f"{part}.{layer}": file.data
-            for part, layers in self.layers.items()
-            for layer, file in layers.items()
-        }
-        found.update({split: file.data for split, file in self.merged.items()})
-        found.update({doc: file.data for documents in self.trees.values() for doc, file in documents.items()})
-        return found
+        found = dict(self.merged)
+        for part, layers in self.layers.items():
+            found |= {f"{part}.{layer}": file for layer, file in layers.items()}
+        for documents in self.trees.values():
+            found |= documents
+        return {name: file.data for name, file in found.items()}
 
 
 def build_conll05(source: Path, trees: Sequence[Path] = (), *, progress: Progress = no_progress) -> Corpus:
@@ -127,7 +110,8 @@ def build_conll05(source: Path, trees: Sequence[Path] = (), *, progress: Progres
 
 
 def _collect_columns(source: Path, files: _Files) -> None:
-    for name, data in read_members(source, str(source), _is_column_file, alone=True):
+    wanted = re.compile(f"{_LAYER.pattern}|{_MERGED.pattern}")
+    for name, data in read_members(source, str(source), lambda name: bool(wanted.search(name)), alone=True):
         content = _content(source, name, data)
         if match := _LAYER.search(name):
             if match[1] in PARTS:
@@ -141,23 +125,17 @@ def _content(source: Path, name: str, data: bytes) -> Content:
     return Content(path, decompressed_bytes(data, path))
 
 
-def _is_column_file(name: str) -> bool:
-    return bool(_LAYER.search(name) or _MERGED.search(name))
-
-
 def _collect_trees(source: Path, files: _Files) -> None:
-    found = False
-    for name, data in read_members(source, str(source), lambda name: _tree_document(name) is not None):
-        if (names := _tree_document(name)) is not None:
+    members = list(read_members(source, str(source), lambda name: _tree_document(name) is not None))
+    for name, data in members:
+        if names := _tree_document(name):
             section, document = names
             files.trees.setdefault(section, {})[document] = _content(source, name, data)
-            found = True
-    if not found:
+    if not members:
         raise DataError(f"{source}: no trees; expected names like wsj/02/wsj_0200.mrg or brown/ck/ck01.mrg")
 
 
 def _tree_document(name: str) -> tuple[str, str] | None:
-    """Return section and document of a file of trees."""
     if match := _WSJ_TREES.search(name):
         return match[2], match[1].lower()
     if match := _BROWN_TREES.search(name):
@@ -196,9 +174,8 @@ def _merged_sentences(split: str, content: Content) -> Iterator[Sentence]:
     head = list(islice(lines, 1000))  # far longer than a sentence
     form = conll05_form(head)
     if form == "conll05-props":
-        raise FormatError(
-            "propositions without words; name it like test.wsj.props", path=content.path, line=1
-        )
+        message = "propositions without words; name it like test.wsj.props"
+        raise FormatError(message, path=content.path, line=1)
     for number, sent in enumerate(read_conll(chain(head, lines), LAYOUTS[form], content.path)):
         yield replace(sent, id=f"{split}#{number}")
 
@@ -233,14 +210,10 @@ def _words(part: str, layers: dict[str, Content], files: _Files) -> Iterator[_Wo
     section = _TREES_OF_PART[part]
     documents = files.trees.get(section)
     if not documents:
-        where = (
-            "brown/ck/ck01.mrg to ck03.mrg"
-            if section == "brown"
-            else f"wsj/{section}/wsj_{section}00.mrg and so on"
-        )
-        raise DataError(
-            f"{layers['props'].path}: {part} has no words; give the treebank with --trees ({where})"
-        )
+        wsj = f"wsj/{section}/wsj_{section}00.mrg and so on"
+        where = "brown/ck/ck01.mrg to ck03.mrg" if section == "brown" else wsj
+        path = layers["props"].path
+        raise DataError(f"{path}: {part} has no words; give the treebank with --trees ({where})")
     for document in sorted(documents):
         content = documents[document]
         for tree in read_terminals(content.lines(), content.path):
@@ -250,10 +223,9 @@ def _words(part: str, layers: dict[str, Content], files: _Files) -> Iterator[_Wo
 def _paste(props: Content, words: Sequence[_Words], layers: dict[str, Content]) -> Iterator[Line]:
     """Yield rows ``WORD POS PARSE NE FRAME LEMMA ARGS…``; a missing layer has empty cells."""
     parse = next((layers[name] for name in _PARSES if name in layers), None)
+    parse_width = 1 if parse is not None and parse is layers.get("synt.upc") else 2
     columns = [
-        _Column(
-            parse, 2 if parse is None or parse is not layers.get("synt.upc") else 1, (POS.empty, PARSE.empty)
-        ),
+        _Column(parse, parse_width, (POS.empty, PARSE.empty)),
         _Column(layers.get("ne"), 1, (NE.empty,)),
         _Column(layers.get("senses"), 1, (FRAME.empty,)),
     ]
@@ -261,11 +233,8 @@ def _paste(props: Content, words: Sequence[_Words], layers: dict[str, Content]) 
     for count, block in enumerate(props.blocks(), 1):
         size, line = len(block.rows), block.numbers[0]
         if count > len(words):
-            raise FormatError(
-                f"sentence {count} has no words: they end after {len(words)}; {_ONE_RELEASE}",
-                path=props.path,
-                line=line,
-            )
+            message = f"sentence {count} has no words: they end after {len(words)}; {_ONE_RELEASE}"
+            raise FormatError(message, path=props.path, line=line)
         own = words[count - 1]
         if len(own.words) != size:
             found = f"sentence {count} has {counted(size, 'row')}, but {counted(len(own.words), 'word')}"
@@ -276,15 +245,12 @@ def _paste(props: Content, words: Sequence[_Words], layers: dict[str, Content]) 
             pos, syntax = cells[0][index]
             if pos == POS.empty and own.tags is not None:
                 pos = own.tags[index]
-            yield Line(
-                number, " ".join((own.words[index], pos, syntax, *cells[1][index], *cells[2][index], *row))
-            )
+            joined = (own.words[index], pos, syntax, *cells[1][index], *cells[2][index], *row)
+            yield Line(number, " ".join(joined))
         yield Line(block.numbers[-1] + 1, "")
     if count < len(words):
-        raise FormatError(
-            f"{counted(count, 'sentence')}, but words for {len(words)}; {_ONE_RELEASE}",
-            path=props.path,
-        )
+        message = f"{counted(count, 'sentence')}, but words for {len(words)}; {_ONE_RELEASE}"
+        raise FormatError(message, path=props.path)
 
 
 class _Column:
@@ -304,11 +270,8 @@ class _Column:
         if block is None or len(block.rows) != size:
             found = "is missing" if block is None else f"has {counted(len(block.rows), 'row')}"
             line = None if block is None else block.numbers[0]
-            raise FormatError(
-                f"sentence {count} {found}, but {counted(size, 'row')} in {props}; {_ONE_RELEASE}",
-                path=self.path,
-                line=line,
-            )
+            message = f"sentence {count} {found}, but {counted(size, 'row')} in {props}; {_ONE_RELEASE}"
+            raise FormatError(message, path=self.path, line=line)
         return [self._cells(row, number) for row, number in zip(block.rows, block.numbers, strict=True)]
 
     def _cells(self, row: Sequence[str], line: int) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """CoNLL-2012 from a user's own ``*_gold_conll`` files, made from OntoNotes by the shared task's scripts.
 
 The split is that of the directories (``data/train/…``, ``data/development/…``, ``data/test/…``; a directory
-``conll-2012-test`` beside ``test`` holds the official test set, so it wins), or that of lists of documents.
+``conll-2012-test`` next to ``test`` holds the official test set, so it wins), or that of lists of documents.
 """
 
 from __future__ import annotations
@@ -17,25 +17,13 @@ from spansrl.errors import DataError
 from spansrl.formats.conll import read_conll
 from spansrl.formats.files import read_lines
 from spansrl.formats.layouts import LAYOUTS
-from spansrl.formats.sources import (
-    decompressed_bytes,
-    lines_of,
-    member_names,
-    member_path,
-    read_members,
-)
+from spansrl.formats.sources import decompressed_bytes, lines_of, member_names, member_path, read_members
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Sentence
 
 SPLITS = ("train", "dev", "test")
-_SPLIT_OF_DIRECTORY = {
-    "train": "train",
-    "development": "dev",
-    "dev": "dev",
-    "test": "test",
-    "conll-2012-test": "test",
-}
 _OFFICIAL_TEST, _OTHER_TEST = "conll-2012-test", "test"
+_SPLIT_OF_DIRECTORY = {**{split: split for split in SPLITS}, "development": "dev", _OFFICIAL_TEST: "test"}
 _OTHER_LANGUAGES = frozenset({"arabic", "chinese"})
 _SUFFIX = re.compile(r"(?:\.v\d+)?[._]gold_(?:conll|skel)(?:\.gz|\.xz)?$")
 _GOLD = re.compile(r"[._]gold_conll(?:\.gz|\.xz)?$")
@@ -59,11 +47,8 @@ def build_conll12(
     names = list(_english(names, notes))
     split_of = _by_list(names, lists, notes) if lists else _by_directory(names, notes)
     if not split_of:
-        raise DataError(
-            f"{source}: none of the {len(names)} files is below a directory train, development or test"
-            if not lists
-            else f"{source}: none of the {len(names)} files is in the lists"
-        )
+        where = "in the lists" if lists else "below a directory train, development or test"
+        raise DataError(f"{source}: none of the {len(names)} files is {where}")
     audit = Audit("conll12", [split for split in SPLITS if split in split_of.values()])
     audit.dropped += notes.dropped
     return Corpus(_sentences(source, split_of, audit, progress), audit)

@@ -45,7 +45,6 @@ class WordSentence:
 
 
 def joined(sentences: Sequence[WordSentence]) -> WordSentence:
-    """Join consecutive sentences into one."""
     out = WordSentence(ids=tuple(name for sent in sentences for name in sent.ids), gap="")
     for sent in sentences:
         out.newpar = out.newpar or (sent.newpar and not out.words)
@@ -58,7 +57,6 @@ def joined(sentences: Sequence[WordSentence]) -> WordSentence:
 
 
 def read_conllu(lines: Iterable[Line], path: str) -> Iterator[WordSentence]:
-    """Yield the sentences of CoNLL-U lines."""
     reader = _Reader(path)
     for number, text in lines:
         if not text:
@@ -73,8 +71,6 @@ def read_conllu(lines: Iterable[Line], path: str) -> Iterator[WordSentence]:
 
 
 class _Reader:
-    """Collects the rows of one sentence after the other."""
-
     def __init__(self, path: str) -> None:
         self.path = path
         self.sentence = WordSentence()
@@ -98,11 +94,8 @@ class _Reader:
     def row(self, line: str, number: int) -> None:
         cells = line.split("\t")
         if len(cells) != 10:
-            raise FormatError(
-                f"expected the 10 tab-separated columns of CoNLL-U, found {len(cells)}",
-                path=self.path,
-                line=number,
-            )
+            message = f"expected the 10 tab-separated columns of CoNLL-U, found {len(cells)}"
+            raise FormatError(message, path=self.path, line=number)
         index, form, lemma, tag, misc = cells[0], cells[1], cells[2], cells[4], cells[9]
         syntax = (int(cells[6]) - 1 if cells[6].isdecimal() else -1), cells[7]
         if "." in index:

@@ -1,33 +1,30 @@
 """The English Web Treebank PropBank, joined from two free sources.
 
 PropBank's release has the propositions without words (``data/google/ewt/GENRE/NN/NAME.xml.gold_skel``) and
-the split (``docs/evaluation/ewt.SPLIT.txt``); Universal Dependencies has the words, a file a document
+the split (``docs/evaluation/ewt.SPLIT.txt``); Universal Dependencies has the words, one file per document
 (``not-to-release/sources/GENRE/NAME.xml.conllu``). `joining` brings the two together.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
 from spansrl.checks import Json
 from spansrl.corpora.audit import Audit
 from spansrl.corpora.conllu import read_conllu
-from spansrl.corpora.corpus import Corpus
+from spansrl.corpora.corpus import Corpus, SourceFiles
 from spansrl.corpora.joining import join_document
 from spansrl.errors import DataError
 from spansrl.formats.conll import read_conll
 from spansrl.formats.layouts import LAYOUTS
-from spansrl.formats.sources import Pin, fetched, fingerprint, lines_of, pinned_commit, read_members
+from spansrl.formats.sources import Pin, fingerprint, pinned_commit
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Sentence
 
 SPLITS = ("train", "dev", "test")
 
-# Commits are abbreviated as our sources name them; GitHub documents such addresses for whole ids only. It may
-# recompress an archive at any time, so the digests are those of the files that we read from it.
+# GitHub may recompress an archive at any time, so the digests are those of the files that we read from it.
 PROPBANK = Pin(
     commit="4abade0",
     url="https://github.com/propbank/propbank-release/archive/4abade0.tar.gz",
@@ -39,37 +36,18 @@ UD = Pin(
     sha256="de76f5adf878ece474e805fb176a9ff81c1321683564ea453af0b8c418aa7f03",
 )
 
-_SKELETON = re.compile(r"(?:^|/)(google/ewt/([^/]+)/[^/]+/([^/]+\.xml))\.gold_skel$")
-_LIST = re.compile(r"(?:^|/)docs/evaluation/(ewt\.(?:train|dev|test)\.txt)$")
-_WORDS = re.compile(r"(?:^|/)not-to-release/sources/([^/]+/[^/]+\.xml)\.conllu$")
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The files that are used from one of the two sources; `root` names it in messages."""
-
-    root: str
-    files: dict[str, bytes]  # by a name that does not depend on how they were packed
-    paths: dict[str, str]  # the same names -> paths below the root
-
-    @property
-    def documents(self) -> list[str]:
-        """Names of the documents, without the split lists."""
-        return sorted(name for name in self.files if "/" in name)
-
-    def path(self, name: str) -> str:
-        return f"{self.root}/{self.paths[name]}"
+_SKELETON = r"(google/ewt/[^/]+/[^/]+/[^/]+\.xml)\.gold_skel"
+_LIST = r"docs/evaluation/(ewt\.(?:train|dev|test)\.txt)"
+_WORDS = r"not-to-release/sources/([^/]+/[^/]+\.xml)\.conllu"
 
 
 def build_ewt(
     propbank: str | None = None, ud: str | None = None, *, progress: Progress = no_progress
 ) -> Corpus:
     """Return the corpus of two sources, each a directory, an archive or a URL; None is the pinned commit."""
-    with fetched(propbank or PROPBANK.url, "propbank", progress) as path:
-        skeletons = _read(path, propbank or PROPBANK.url, (_SKELETON, _LIST), progress)
+    skeletons = SourceFiles.read(propbank or PROPBANK.url, "propbank", (_SKELETON, _LIST), progress)
     _check_propbank(skeletons)
-    with fetched(ud or UD.url, "ud", progress) as path:
-        words = _read(path, ud or UD.url, (_WORDS,), progress)
+    words = SourceFiles.read(ud or UD.url, "ud", (_WORDS,), progress)
     _check_words(words, skeletons)
     audit = Audit("ewt", SPLITS)
     audit.sources["propbank"] = _provenance(skeletons, PROPBANK, must_match=propbank is None)
@@ -77,19 +55,8 @@ def build_ewt(
     return Corpus(_sentences(skeletons, words, audit, progress), audit)
 
 
-def _read(path: Path, root: str, patterns: tuple[re.Pattern[str], ...], progress: Progress) -> Source:
-    source = Source(root, {}, {})
-    for path_below, content in read_members(
-        path, root, lambda name: any(pattern.search(name) for pattern in patterns), progress=progress
-    ):
-        name = next(match[1] for pattern in patterns if (match := pattern.search(path_below)))
-        source.files[name] = content
-        source.paths[name] = path_below
-    return source
-
-
-def _check_propbank(source: Source) -> None:
-    if not source.documents:
+def _check_propbank(source: SourceFiles) -> None:
+    if not _documents(source):
         raise DataError(
             f"{source.root}: no skeletons of EWT; expected the PropBank release, "
             "with data/google/ewt/GENRE/NN/NAME.xml.gold_skel in it"
@@ -101,13 +68,13 @@ def _check_propbank(source: Source) -> None:
         )
 
 
-def _check_words(words: Source, skeletons: Source) -> None:
+def _check_words(words: SourceFiles, skeletons: SourceFiles) -> None:
     if not words.files:
         raise DataError(
             f"{words.root}: no documents; expected UD_English-EWT, "
             "with not-to-release/sources/GENRE/NAME.xml.conllu in it"
         )
-    wanted = [_document(name) for name in skeletons.documents]
+    wanted = [_document(name) for name in _documents(skeletons)]
     missing = [document for document in wanted if document not in words.files]
     if missing:
         raise DataError(
@@ -116,19 +83,22 @@ def _check_words(words: Source, skeletons: Source) -> None:
         )
 
 
-def _provenance(source: Source, pin: Pin, *, must_match: bool) -> Json:
-    """Return the description of a source in audit.json, independent of where it is stored."""
+def _provenance(source: SourceFiles, pin: Pin, *, must_match: bool) -> Json:
     found = fingerprint(source.files)
-    commit = pinned_commit(pin, found, source.root, must_match=must_match)
-    return {"commit": commit, "files": len(source.files), "sha256": found}
+    return source.provenance(commit=pinned_commit(pin, found, source.root, must_match=must_match))
+
+
+def _documents(skeletons: SourceFiles) -> list[str]:
+    """Names of the documents, without the split lists."""
+    return sorted(name for name in skeletons.files if "/" in name)
 
 
 def _sentences(
-    skeletons: Source, words: Source, audit: Audit, progress: Progress
+    skeletons: SourceFiles, words: SourceFiles, audit: Audit, progress: Progress
 ) -> Iterator[tuple[str, Sentence]]:
     listed = {split: _listed_names(skeletons, split) for split in SPLITS}
     total, done = sum(map(len, listed.values())), 0
-    for name in sorted(set(skeletons.documents).difference(*listed.values())):
+    for name in sorted(set(_documents(skeletons)).difference(*listed.values())):
         audit.drop("document", _document(name), "not in any split list")
     for split, names in listed.items():
         for name in names:
@@ -141,19 +111,19 @@ def _sentences(
             progress("joining documents", done, total)
 
 
-def _document_sentences(name: str, skeletons: Source, words: Source, audit: Audit) -> Iterator[Sentence]:
-    document, path = _document(name), skeletons.path(name)
-    read = read_conll(lines_of(skeletons.files[name], path), LAYOUTS["skel"], path)
+def _document_sentences(
+    name: str, skeletons: SourceFiles, words: SourceFiles, audit: Audit
+) -> Iterator[Sentence]:
+    document = _document(name)
+    read = read_conll(skeletons.lines(name), LAYOUTS["skel"], skeletons.path(name))
     numbered = [replace(sent, id=f"{document}#{number}") for number, sent in enumerate(read)]
-    path = words.path(document)
-    sentences = list(read_conllu(lines_of(words.files[document], path), path))
+    sentences = list(read_conllu(words.lines(document), words.path(document)))
     return join_document(document, numbered, sentences, audit)
 
 
-def _listed_names(skeletons: Source, split: str) -> list[str]:
+def _listed_names(skeletons: SourceFiles, split: str) -> list[str]:
     """Return the names of a split's documents as in the skeletons; the list of dev has ``.xml.conllu``."""
-    name = _list_name(split)
-    lines = (line.text.strip() for line in lines_of(skeletons.files[name], skeletons.path(name)))
+    lines = (line.text.strip() for line in skeletons.lines(_list_name(split)))
     return [f"google/ewt/{line.removesuffix('.conllu')}" for line in lines if line]
 
 

@@ -1,4 +1,4 @@
-"""The sentences by which PropBank's frames show their senses, as a corpus: one labeled predicate each.
+"""The example sentences of PropBank's frames as a corpus: one labeled predicate each.
 
     <example>
       <text>Two dogs guard the house .</text>
@@ -6,7 +6,7 @@
         <rel relloc="2">guard</rel>
         <arg type="ARG0" start="0" end="1">Two dogs</arg> …
 
-Other predicates of such a sentence are not labeled, so that it says nothing about which tokens are none.
+Other predicates of such a sentence are not labeled.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from spansrl.corpora.audit import Audit
-from spansrl.corpora.corpus import Corpus
-from spansrl.corpora.overlap import word_runs
+from spansrl.corpora.corpus import Corpus, word_runs
 from spansrl.errors import DataError
 from spansrl.language.frames.index import PARTS_OF_SPEECH
 from spansrl.language.frames.parsing import FrameReader, Roleset
@@ -32,11 +31,8 @@ SPLIT = "train"
 _LEMMATIZER = Lemmatizer()
 
 # As treebanks of the web write them.
-_WRITTEN = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"} | {
-    "``": '"',
-    "''": '"',
-    "/.": ".",
-}
+_WRITTEN = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
+_WRITTEN |= {"``": '"', "''": '"', "/.": "."}
 # Marks of an analysis, not words: *PRO*, [*T*-1], [Police]-1
 _NOT_A_WORD = re.compile(r"\[?\*\S*|\[?\S*\]-[0-9]+|\[[^\s\]]+|0")
 _NUMBER = re.compile(r"[0-9]{1,9}")
@@ -44,8 +40,6 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 
 @dataclass(slots=True)
 class Example:
-    """An example as its file has it."""
-
     roleset: Roleset
     text: str = ""
     predicate: str = ""
@@ -62,7 +56,6 @@ class ExampleReader(FrameReader):
         self._text: list[str] | None = None
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """An element begins."""
         super().start(tag, attributes)
         if tag == "example" and self.current is not None:
             self._example = Example(self.current)
@@ -78,7 +71,6 @@ class ExampleReader(FrameReader):
             self._example.args.append((role, first, last))
 
     def end(self, tag: str) -> None:
-        """An element ends."""
         if self._example is not None and tag == "text" and self._text is not None:
             self._example.text = "".join(self._text)
             self._text = self.parser.CharacterDataHandler = None
@@ -144,17 +136,13 @@ def to_sentence(example: Example, name: str) -> Sentence:
         raise UnfitError("no predicate is marked")
     if any(role in ("", VERB) for role, _, _ in example.args):
         raise UnfitError("an argument has no role")
-    args = tuple(
-        sorted(
-            (Argument(role, _span(first, last, len(tokens))) for role, first, last in example.args),
-            key=lambda arg: arg.span,
-        )
-    )
+    args = [Argument(role, _span(first, last, len(tokens))) for role, first, last in example.args]
+    args.sort(key=lambda arg: arg.span)
     _check_apart([arg.span for arg in args], indices)
     # Of several words the first is the verb, which carries the sense.
     prop = Proposition(
         indices[0],
-        args,
+        tuple(args),
         sense=example.roleset.id,
         v=None if len(indices) == 1 else _pieces(indices),
         type=_type(tokens[indices[0]], example.roleset),

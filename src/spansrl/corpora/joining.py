@@ -29,8 +29,6 @@ class CannotMoveError(DataError):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A skeleton, its words, and their alignment."""
-
     skeleton: Sentence
     words: WordSentence
     blocks: list[Block]
@@ -39,8 +37,6 @@ class Pair:
 
 @dataclass(slots=True)
 class Pairing:
-    """One way to pair the sentences of a document."""
-
     pairs: list[Pair] = field(default_factory=list)
     without_words: list[Sentence] = field(default_factory=list)
     without_skeleton: list[WordSentence] = field(default_factory=list)
@@ -53,9 +49,7 @@ def join_document(
     """Yield the skeletons of one document with their words; the audit gets what is dropped or changed."""
     pairing = _best_pairing(skeletons, sentences)
     for skeleton in pairing.without_words:
-        audit.drop("sentence", _name(skeleton), "no words in Universal Dependencies")
-        for prop in skeleton.props:
-            audit.drop("proposition", f"{_name(skeleton)}:{prop.pred}", "its sentence has no words")
+        audit.drop_sentence(skeleton, "no words in Universal Dependencies", "its sentence has no words")
     for sent in pairing.without_skeleton:
         audit.drop("words", " ".join(sent.ids), "no skeleton in PropBank")
     for pair in pairing.pairs:

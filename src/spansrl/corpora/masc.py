@@ -10,22 +10,19 @@ Mostly verbs are annotated, so an unlabeled noun or adjective may still be a pre
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from spansrl.checks import Json
 from spansrl.corpora.audit import DOCUMENT_KEY, Audit
-from spansrl.corpora.corpus import Corpus
-from spansrl.corpora.overlap import word_runs
+from spansrl.corpora.corpus import Corpus, SourceFiles, word_runs
 from spansrl.corpora.tag_joining import Rejected, TaggedWord, join_by_tags
 from spansrl.errors import DataError, FormatError
 from spansrl.formats.conll import read_conll
 from spansrl.formats.layouts import LAYOUTS
-from spansrl.formats.sources import fetched, fingerprint, lines_of, read_members
+from spansrl.formats.sources import fingerprint, lines_of
 from spansrl.language.lemmas import Lemmatizer, predicate_type
 from spansrl.language.lemmas.derivation import respelled
 from spansrl.progress import Progress, no_progress
@@ -34,12 +31,13 @@ from spansrl.structures import Argument, Proposition, Sentence, Span
 SPLITS = ("train", "dev", "test")
 GENRE_KEY = "genre"  # of Sentence.extra
 
-_SKELETON = re.compile(r"(?:^|/)oanc/masc/(spoken|written)/[^/]+/([^/]+)\.gold_skel$")
-_TAGGED = re.compile(r"(?:^|/)(spoken|written)/([^/]+)\.txt$")
+_SKELETON = r"oanc/masc/(spoken|written)/[^/]+/([^/]+)\.gold_skel"
+_TAGGED = r"(spoken|written)/([^/]+)\.txt"
 _NO_WORD = frozenset({"CODE", "SU"})  # tags of rows for speaker codes, markup and ends of turns
 _COLUMNS = ["document", "mode", "genre", "split"]
 _TAG_COLUMN = 4  # of a skeleton
 _DAMAGED_KEY = "damaged"  # of Sentence.extra, inside this module only
+_DROPPED = "its sentence was dropped"  # the reason of propositions
 _LEMMA_CHECK = "the predicate's word fits its lemma"
 _LEMMATIZER = Lemmatizer()
 
@@ -53,32 +51,14 @@ class Document(NamedTuple):
     split: str
 
     @property
-    def key(self) -> tuple[str, str]:
-        """What names the document in both sources."""
-        return self.mode, self.name
+    def key(self) -> str:
+        """The document's name in both sources."""
+        return f"{self.mode}/{self.name}"
 
     @property
     def id(self) -> str:
-        """What names the document in the corpus."""
+        """The document's name in the corpus."""
         return f"{self.genre}/{self.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The files that are used from one of the two sources; `root` is its name in messages."""
-
-    root: str
-    files: dict[tuple[str, str], bytes]  # by mode and document
-    paths: dict[tuple[str, str], str]  # below the root
-
-    def path(self, key: tuple[str, str]) -> str:
-        """The path of a file, for messages."""
-        return f"{self.root}/{self.paths[key]}"
-
-    def provenance(self) -> Json:
-        """The source as audit.json describes it, independent of where it is stored."""
-        files = {"/".join(key): content for key, content in self.files.items()}
-        return {"files": len(files), "sha256": fingerprint(files)}
 
 
 def build_masc(
@@ -95,12 +75,10 @@ def build_masc(
     all of their words if they have fewer, with one of the sentences `unlike` are left out.
     """
     documents = read_split(split)
-    with fetched(propbank, "propbank", progress) as path:
-        skeletons = _read(path, propbank, _SKELETON, "data/oanc/masc/MODE/NN/NAME.gold_skel", progress)
-    with fetched(tagged, "tagged", progress) as path:
-        words = _read(path, tagged, _TAGGED, "masc_tagged/MODE/NAME.txt", progress)
-    for source in (skeletons, words):
-        _check_documents(documents, split, source)
+    skeletons = SourceFiles.read(propbank, "propbank", [_SKELETON], progress)
+    _check_documents(documents, split, skeletons, "data/oanc/masc/MODE/NN/NAME.gold_skel")
+    words = SourceFiles.read(tagged, "tagged", [_TAGGED], progress)
+    _check_documents(documents, split, words, "masc_tagged/MODE/NAME.txt")
     audit = Audit("masc", SPLITS)
     audit.sources["propbank"] = skeletons.provenance()
     audit.sources["tagged"] = words.provenance()
@@ -115,20 +93,15 @@ def read_split(path: Path) -> list[Document]:
         raise DataError(f"{path}: no such file")
     table = [(line.number, line.text.split("\t")) for line in lines_of(path.read_bytes(), str(path))]
     if not table or table[0][1] != _COLUMNS:
-        raise FormatError(
-            f"expected a header with the columns {', '.join(_COLUMNS)}, separated by tabs",
-            path=str(path),
-            line=1,
-        )
+        message = f"expected a header with the columns {', '.join(_COLUMNS)}, separated by tabs"
+        raise FormatError(message, path=str(path), line=1)
     for number, cells in table[1:]:
         if len(cells) != len(_COLUMNS):
-            raise FormatError(
-                f"expected {len(_COLUMNS)} columns, found {len(cells)}", path=str(path), line=number
-            )
+            message = f"expected {len(_COLUMNS)} columns, found {len(cells)}"
+            raise FormatError(message, path=str(path), line=number)
         if cells[-1] not in SPLITS:
-            raise FormatError(
-                f"unknown split '{cells[-1]}'. Choose from: {', '.join(SPLITS)}", path=str(path), line=number
-            )
+            message = f"unknown split '{cells[-1]}'. Choose from: {', '.join(SPLITS)}"
+            raise FormatError(message, path=str(path), line=number)
     return [Document(*cells) for _, cells in table[1:]]
 
 
@@ -138,41 +111,31 @@ def read_tagged_line(line: str) -> list[TaggedWord]:
     return [TaggedWord(form, tag) if form else TaggedWord(tag, "NN") for form, _, tag in cells]
 
 
-def _read(path: Path, root: str, pattern: re.Pattern[str], expected: str, progress: Progress) -> Source:
-    source = Source(root, {}, {})
-    members = read_members(path, root, lambda name: pattern.search(name) is not None, progress=progress)
-    for name, content in members:
-        mode, document = pattern.findall(name)[0]
-        source.files[mode, document] = content
-        source.paths[mode, document] = name
+def _check_documents(documents: list[Document], split: Path, source: SourceFiles, expected: str) -> None:
     if not source.files:
-        raise DataError(f"{root}: no documents of MASC found; expected files like {expected}")
-    return source
-
-
-def _check_documents(documents: list[Document], split: Path, source: Source) -> None:
-    missing = [document for document in documents if document.key not in source.files]
+        raise DataError(f"{source.root}: no documents of MASC found; expected files like {expected}")
+    missing = [document.key for document in documents if document.key not in source.files]
     if missing:
         raise DataError(
             f"{source.root}: {len(missing)} of {len(documents)} documents in {split} not found, "
-            f"the first of them {'/'.join(missing[0].key)}"
+            f"the first of them {missing[0]}"
         )
 
 
 def _sentences(
     documents: list[Document],
-    skeletons: Source,
-    words: Source,
+    skeletons: SourceFiles,
+    words: SourceFiles,
     held_out: set[tuple[str, ...]],
     audit: Audit,
     progress: Progress,
 ) -> Iterator[tuple[str, Sentence]]:
     for key in sorted(set(skeletons.files).difference(document.key for document in documents)):
-        audit.drop("document", "/".join(key), "not in the split table")
+        audit.drop("document", key, "not in the split table")
     for done, document in enumerate(documents, start=1):
         for sent in _document_sentences(document, skeletons, words, audit):
             if document.split == "train" and not held_out.isdisjoint(word_runs(sent.tokens)):
-                _drop(sent, "like a sentence in an --unlike file", audit)
+                audit.drop_sentence(sent, "like a sentence in an --unlike file", _DROPPED)
                 continue
             for prop in sent.props:
                 audit.check(_LEMMA_CHECK, fits_lemma(sent, prop))
@@ -181,18 +144,17 @@ def _sentences(
 
 
 def _document_sentences(
-    document: Document, skeletons: Source, words: Source, audit: Audit
+    document: Document, skeletons: SourceFiles, words: SourceFiles, audit: Audit
 ) -> Iterator[Sentence]:
-    path = words.path(document.key)
-    lines = [read_tagged_line(line.text) for line in lines_of(words.files[document.key], path)]
+    lines = [read_tagged_line(line.text) for line in words.lines(document.key)]
     sentences = list(_skeletons(document, skeletons))
     tags = [[tag for tag in sent.pos or () if tag not in _NO_WORD] for sent in sentences]
     for sent, joined in zip(sentences, join_by_tags(tags, filter(None, lines)), strict=True):
         if _DAMAGED_KEY in sent.extra:
-            _drop(sent, "damaged in PropBank's release", audit)
+            audit.drop_sentence(sent, "damaged in PropBank's release", _DROPPED)
             continue
         if isinstance(joined, Rejected):
-            _drop(sent, joined.reason, audit)
+            audit.drop_sentence(sent, joined.reason, _DROPPED)
             continue
         if joined.restored:
             audit.repair("sentence", _id(sent), "punctuation missing from the words was restored")
@@ -201,20 +163,13 @@ def _document_sentences(
         yield _sentence(document, sent, joined.words, audit)
 
 
-def _drop(sent: Sentence, reason: str, audit: Audit) -> None:
-    audit.drop("sentence", _id(sent), reason)
-    for prop in sent.props:
-        audit.drop("proposition", f"{_id(sent)}:{prop.pred}", "its sentence was dropped")
-
-
-def _skeletons(document: Document, skeletons: Source) -> Iterator[Sentence]:
+def _skeletons(document: Document, skeletons: SourceFiles) -> Iterator[Sentence]:
     """Yield the sentences that have a word, numbered from 0.
 
     One that cannot be read has tags only, so that its words are not given to its neighbors.
     """
     path = skeletons.path(document.key)
-    lines = lines_of(skeletons.files[document.key], path)
-    groups = groupby(lines, key=lambda line: bool(line.text.strip()))
+    groups = groupby(skeletons.lines(document.key), key=lambda line: bool(line.text.strip()))
     for number, block in enumerate(list(group) for has_text, group in groups if has_text):
         try:
             sent = next(read_conll(block, LAYOUTS["skel"], path))

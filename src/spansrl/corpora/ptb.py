@@ -17,8 +17,6 @@ _TOKEN = re.compile(r"[()]|[^\s()]+")
 
 
 class Terminals(NamedTuple):
-    """The words and tags of one tree."""
-
     words: tuple[str, ...]
     tags: tuple[str, ...]
 

@@ -126,14 +126,10 @@ class Joined(NamedTuple):
 
 
 class Rejected(NamedTuple):
-    """The reason why a sentence was not joined."""
-
     reason: str
 
 
 class _Atom(NamedTuple):
-    """A word or a part of one."""
-
     text: str
     tag: str  # of the word
     begins: bool  # the word
@@ -171,11 +167,11 @@ def _joined(tags: Sequence[str], spans: Sequence[Span | None], atoms: Sequence[_
         return Rejected("no words found")
     if any(span is None and tag not in _RESTORED for tag, span in zip(tags, spans, strict=True)):
         return Rejected("a row has no word")
-    taken = {place for span in found for place in range(*span)}
+    taken = {index for span in found for index in range(*span)}
     ignored = [
-        atoms[place]
-        for place in range(found[0].start, found[-1].end)
-        if place not in taken and atoms[place].text != _BREAK
+        atoms[index]
+        for index in range(found[0].start, found[-1].end)
+        if index not in taken and atoms[index].text != _BREAK
     ]
     if not all(atom.is_sign for atom in ignored):
         return Rejected("a word has no row")

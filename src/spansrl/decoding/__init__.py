@@ -1,9 +1,9 @@
-"""From scores to arguments, NumPy only, whoever computed the scores.
+"""From scores to arguments, NumPy only, whatever computed the scores.
 
 Each kind of output layer has a class of scores that decodes itself (`Scores`). Three of them score a span by
 a start plus an end score, F(i, j, r) = start[i, r] + end[j, r] with j inclusive, so the best partner of a
 boundary is a running maximum and no decoder looks at all pairs. A *candidate* is a span that does not cover
-the predicate p and scores strictly above its Null; decoders differ in what they make of the candidates:
+the predicate p and scores strictly above its Null; decoders choose among the candidates:
 
 - `argmax`: each role's best candidate (Eq. 1 of Ouchi et al. 2018); these may overlap;
 - `greedy`: Algorithm 1 of the paper: repeatedly the best candidate that neither overlaps a chosen span nor

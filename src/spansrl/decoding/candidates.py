@@ -52,7 +52,6 @@ class Columns:
 
 
 def columns_with_candidates(scores: SearchScores) -> Columns:
-    """The columns that have a candidate."""
     tokens = np.arange(scores.start.shape[1])
     free = (tokens[:, None] < scores.lengths) & (tokens[:, None] != scores.pred)  # (T, N)
     best_from = _running_max(scores.end.swapaxes(0, 1)[::-1], free[::-1, :, None])[::-1]  # (T, N, R)
@@ -84,12 +83,12 @@ def columns_with_candidates(scores: SearchScores) -> Columns:
 
 def _running_max(values: Floats, free: Bools) -> Floats:
     """The maximum along axis 0 up to each index; −inf where not free, and restarted after that."""
-    free = np.broadcast_to(free, values.shape)
     out = np.where(free, values, -np.inf).astype(np.float64, copy=False)
+    restarts = set(np.flatnonzero(~free.reshape(len(free), -1).all(axis=1)).tolist())
     for t in range(1, len(out)):
         np.maximum(out[t], out[t - 1], out=out[t])
-        if not free[t].all():
-            out[t][~free[t]] = -np.inf
+        if t in restarts:
+            out[t][~np.broadcast_to(free[t], out[t].shape)] = -np.inf
     return out
 
 

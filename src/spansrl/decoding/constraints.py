@@ -28,7 +28,6 @@ class Automaton:
     accepting: Bools  # (S,)
 
     def accepts(self, roles: Sequence[int]) -> bool:
-        """Whether a sequence of roles is legal."""
         state = 0
         for role in roles:
             state = int(self.step[state, role])
@@ -76,9 +75,7 @@ def only_after(n_roles: int, role: int, base: int | None) -> Automaton:
 
 def only_with(n_roles: int, role: int, base: int | None) -> Automaton:
     """R: the role occurs only together with its base, in either order."""
-    step = np.repeat(
-        [[0], [1], [2]], n_roles, axis=1
-    )  # 1: it still waits for its base; 2: the base was there
+    step = np.repeat([[0], [1], [2]], n_roles, axis=1)  # 1: it needs its base; 2: its base has occurred
     step[0, role] = 1
     if base is not None:
         step[:, base] = 2
@@ -88,10 +85,9 @@ def only_with(n_roles: int, role: int, base: int | None) -> Automaton:
 def constraints_of(roles: Sequence[str]) -> list[Automaton]:
     """All constraints U, C and R on these roles."""
     found = []
+    index = {role: k for k, role in enumerate(roles)}
     for k, role in enumerate(roles):
-        base = next(
-            (b for b, other in enumerate(roles) if role[:2] in ("C-", "R-") and other == role[2:]), None
-        )
+        base = index.get(role[2:])
         if is_core(role):
             found.append(once(len(roles), k))
         elif role.startswith("C-"):

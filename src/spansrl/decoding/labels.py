@@ -12,54 +12,30 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spansrl.decoding.candidates import SearchScores
-from spansrl.decoding.scores import (
-    Arrays,
-    Bools,
-    Decoder,
-    Floats,
-    Ints,
-    Order,
-    check_decoding,
-    check_shapes,
-)
-from spansrl.decoding.spans import Chosen, SpanScores, arguments, search_spans
+from spansrl.decoding.scores import Arrays, Decoder, Floats, Ints, Order, StartEnd, check_decoding
+from spansrl.decoding.spans import Chosen, arguments, search_spans
 from spansrl.structures import Argument
 from spansrl.tags import is_core
 
 
 @dataclass(frozen=True, slots=True)
-class LabelScores:
+class LabelScores(StartEnd):
     """F(i, j, r) = start + end, compared with 0 within each span."""
 
-    start: Floats  # (N, T, R)
-    end: Floats  # (N, T, R)
-    lengths: Ints  # (N,)
-    pred: Ints  # (N,)
     handicap: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_shapes(self.start, self.end, self.lengths, self.pred)
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, lengths: Ints, pred: Ints) -> LabelScores:
-        """Scores from `start` and `end`."""
         return cls(arrays["start"], arrays["end"], lengths, pred)
-
-    @staticmethod
-    def take_roles(arrays: Arrays, roles: Ints) -> Arrays:
-        """`start` and `end` with their roles in another order."""
-        return SpanScores.take_roles(arrays, roles)
 
     def decode(
         self, roles: Sequence[str], *, decoder: Decoder = "greedy", order: Order = "prob"
     ) -> list[tuple[Argument, ...]]:
-        """The arguments of each proposition, sorted by span; `order` is what greedy search goes by."""
         check_decoding(self.start.shape[2], roles, decoder, order)
         if decoder in ("greedy", "argmax") and order == "prob":
             chosen = self._search_by_prob(roles, decoder)
         else:
-            shape = len(self.pred), len(roles)
-            null, zero = np.full(shape, -self.handicap), np.zeros(shape)
+            null, zero = np.full(self.by_role, -self.handicap), np.zeros(self.by_role)
             scores = SearchScores(self.start, self.end, null, zero, self.lengths, self.pred)
             chosen = search_spans(scores, roles, decoder)
         return arguments(chosen, roles, len(self.pred), self.log_prob)
@@ -108,14 +84,7 @@ class LabelScores:
         return out
 
     def gain(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
-        """F(i, j, r) of chosen spans (P,)."""
-        gain: Floats = self.start[prop, first, role].astype(np.float64) + self.end[prop, last, role]
-        return gain
+        return self.span_scores(prop, role, first, last)
 
     def with_handicap(self, handicap: float) -> LabelScores:
-        """Let spans below "no role" in."""
         return replace(self, handicap=self.handicap + handicap)
-
-    def without_roles(self, ruled_out: Bools) -> LabelScores:
-        """Forbid roles: ruled_out (N, R)."""
-        return replace(self, start=np.where(ruled_out[:, None], -np.inf, self.start))

@@ -1,8 +1,9 @@
-"""What decoders work on: the scores of N propositions as NumPy arrays, whoever computed them."""
+"""What decoders work on: the scores of N propositions as NumPy arrays, whatever computed them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, Self, get_args
 
 import numpy as np
@@ -52,6 +53,49 @@ class Scores(Protocol):
         """The same scores with roles forbidden: ruled_out (N, R)."""
 
 
+@dataclass(frozen=True, slots=True)
+class StartEnd:
+    """What the scores F(i, j, r) = start[i, r] + end[j, r] of spans have in common."""
+
+    start: Floats  # (N, T, R)
+    end: Floats  # (N, T, R): end[n, j] is for spans whose last token is j
+    lengths: Ints  # (N,)
+    pred: Ints  # (N,)
+
+    def __post_init__(self) -> None:
+        if self.start.ndim != 3 or self.end.shape != self.start.shape:
+            found = f"{self.start.shape} and {self.end.shape}"
+            raise DataError(f"start and end scores must both be (N, T, R), found {found}")
+        N, T, _ = self.start.shape
+        self.check_shape("lengths", (N,))
+        self.check_shape("pred", (N,))
+        if not np.all((self.pred >= 0) & (self.pred < self.lengths) & (self.lengths <= T)):
+            raise DataError(
+                f"each predicate must lie within its sentence, and each sentence within {T} tokens"
+            )
+
+    def check_shape(self, name: str, shape: tuple[int, ...]) -> None:
+        """Raise DataError unless a field has this shape."""
+        if (found := getattr(self, name).shape) != shape:
+            raise DataError(f"{name} must have the shape {shape} to fit the scores, found {found}")
+
+    @property
+    def by_role(self) -> tuple[int, int]:
+        """The shape of something per role: (N, R)"""
+        return len(self.pred), self.start.shape[2]
+
+    def span_scores(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
+        """F of chosen spans (P,), in double precision."""
+        return self.start[prop, first, role].astype(np.float64) + self.end[prop, last, role]
+
+    @staticmethod
+    def take_roles(arrays: Arrays, roles: Ints) -> Arrays:
+        return {name: array[:, :, roles] if array.ndim == 3 else array for name, array in arrays.items()}
+
+    def without_roles(self, ruled_out: Bools) -> Self:
+        return replace(self, start=np.where(ruled_out[:, None], -np.inf, self.start))
+
+
 def check_decoding(n_roles: int, roles: Sequence[str], decoder: str, order: str) -> None:
     """Raise unless the roles fit the scores, and the decoder and its order exist."""
     if len(roles) != n_roles:
@@ -60,15 +104,3 @@ def check_decoding(n_roles: int, roles: Sequence[str], decoder: str, order: str)
         raise ConfigError(f"unknown decoder {decoder!r}. Choose from: {', '.join(DECODERS)}")
     if order not in ORDERS:
         raise ConfigError(f"unknown order {order!r}. Choose from: {', '.join(ORDERS)}")
-
-
-def check_shapes(start: Floats, end: Floats, lengths: Ints, pred: Ints) -> None:
-    """Raise DataError unless start and end scores, lengths and predicates fit together."""
-    if start.ndim != 3 or end.shape != start.shape:
-        raise DataError(f"start and end scores must both be (N, T, R), found {start.shape} and {end.shape}")
-    N, T, _ = start.shape
-    for name, array in {"lengths": lengths, "pred": pred}.items():
-        if array.shape != (N,):
-            raise DataError(f"{name} must have the shape {(N,)} to fit the scores, found {array.shape}")
-    if not np.all((pred >= 0) & (pred < lengths) & (lengths <= T)):
-        raise DataError(f"each predicate must lie within its sentence, and each sentence within {T} tokens")

@@ -50,7 +50,6 @@ class Problem:
 
 
 def problem_of(columns: Columns, core: Bools, prop: int) -> Problem:
-    """What is to be searched for a proposition."""
     begin, stop = np.searchsorted(columns.prop, (prop, prop + 1)).tolist()
     part = slice(begin, stop)
     tokens = np.flatnonzero((columns.begins[:, part] | columns.ends[:, part]).any(axis=1))

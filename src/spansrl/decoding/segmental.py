@@ -11,55 +11,31 @@ a span is again a start score plus an end score: [A(i) + s_r(i)] + [e_r(j) + K(j
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from spansrl.decoding.candidates import SearchScores
-from spansrl.decoding.scores import (
-    Arrays,
-    Bools,
-    Decoder,
-    Floats,
-    Ints,
-    Order,
-    check_decoding,
-    check_shapes,
-)
+from spansrl.decoding.scores import Arrays, Decoder, Floats, Ints, Order, StartEnd, check_decoding
 from spansrl.decoding.spans import arguments, search_spans
-from spansrl.errors import DataError
 from spansrl.structures import Argument
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentalScores:
+class SegmentalScores(StartEnd):
     """F(i, j, r) = start + end, and the scores of tokens outside all arguments."""
 
-    start: Floats  # (N, T, R)
-    end: Floats  # (N, T, R)
-    outside: Floats  # (N, T)
-    lengths: Ints  # (N,)
-    pred: Ints  # (N,)
+    outside: Floats = field(kw_only=True)  # (N, T)
     handicap: float = 0.0
 
     def __post_init__(self) -> None:
-        check_shapes(self.start, self.end, self.lengths, self.pred)
-        if self.outside.shape != self.start.shape[:2]:
-            raise DataError(
-                f"outside must have the shape {self.start.shape[:2]} to fit the scores, "
-                f"found {self.outside.shape}"
-            )
+        StartEnd.__post_init__(self)  # not super(), which slots break
+        self.check_shape("outside", self.start.shape[:2])
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, lengths: Ints, pred: Ints) -> SegmentalScores:
-        """Scores from `start`, `end` and `outside`."""
-        return cls(arrays["start"], arrays["end"], arrays["outside"], lengths, pred)
-
-    @staticmethod
-    def take_roles(arrays: Arrays, roles: Ints) -> Arrays:
-        """The arrays with their roles in another order."""
-        return {name: array[:, :, roles] if array.ndim == 3 else array for name, array in arrays.items()}
+        return cls(arrays["start"], arrays["end"], lengths, pred, outside=arrays["outside"])
 
     def decode(
         self, roles: Sequence[str], *, decoder: Decoder = "greedy", order: Order = "prob"
@@ -73,8 +49,8 @@ class SegmentalScores:
 
     def _likely(self, marginals: Marginals) -> SearchScores:
         """Spans whose marginal exceeds 0.5, or less by the handicap: log-odds above −handicap."""
-        null = np.broadcast_to(-np.logaddexp(0.0, self.handicap), self._by_role)
-        zero = np.zeros(self._by_role)
+        null = np.broadcast_to(-np.logaddexp(0.0, self.handicap), self.by_role)
+        zero = np.zeros(self.by_role)
         return SearchScores(marginals.start, marginals.end, null, zero, self.lengths, self.pred)
 
     def _most_probable(self) -> SearchScores:
@@ -84,18 +60,13 @@ class SegmentalScores:
         )[:, :, None]  # (N, T + 1, 1)
         with np.errstate(invalid="ignore"):  # padding may be infinite
             start, end = self.start + outside[:, :-1], self.end - outside[:, 1:]  # (N, T, R) each
-        null = np.full(self._by_role, -self.handicap)
-        return SearchScores(start, end, null, np.zeros(self._by_role), self.lengths, self.pred)
+        null = np.full(self.by_role, -self.handicap)
+        return SearchScores(start, end, null, np.zeros(self.by_role), self.lengths, self.pred)
 
     def gain(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
         """What chosen spans (P,) add to the score of a labeling, over leaving their tokens outside."""
         scores = self._most_probable()
-        gain: Floats = scores.start[prop, first, role] + scores.end[prop, last, role]
-        return gain
-
-    @property
-    def _by_role(self) -> tuple[int, int]:
-        return len(self.pred), self.start.shape[2]
+        return scores.start[prop, first, role] + scores.end[prop, last, role]
 
     def marginals(self) -> Marginals:
         """Log-marginals of all spans, in a factorized form."""
@@ -124,12 +95,7 @@ class SegmentalScores:
         return Marginals(start + before[:, :-1, None] - log_z, end + after[:, 1:, None], before[:, -1])
 
     def with_handicap(self, handicap: float) -> SegmentalScores:
-        """Let less probable spans in."""
         return replace(self, handicap=self.handicap + handicap)
-
-    def without_roles(self, ruled_out: Bools) -> SegmentalScores:
-        """Forbid roles: ruled_out (N, R)."""
-        return replace(self, start=np.where(ruled_out[:, None], -np.inf, self.start))
 
 
 class Marginals(NamedTuple):
@@ -141,5 +107,4 @@ class Marginals(NamedTuple):
 
     def log_prob(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
         """log P of chosen spans (P,)."""
-        log_prob: Floats = self.start[prop, first, role] + self.end[prop, last, role]
-        return log_prob
+        return self.start[prop, first, role] + self.end[prop, last, role]

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from spansrl.decoding.candidates import Columns, Pick, SearchScores, best_candidates, columns_with_candidates
-from spansrl.decoding.scores import (
-    Arrays,
-    Bools,
-    Decoder,
-    Floats,
-    Ints,
-    Order,
-    check_decoding,
-    check_shapes,
-)
+from spansrl.decoding.scores import Arrays, Bools, Decoder, Floats, Ints, Order, StartEnd, check_decoding
 from spansrl.decoding.searching import needs_search, problem_of, search_exactly, search_greedily
-from spansrl.errors import DataError
 from spansrl.structures import Argument, Span
 from spansrl.tags import is_core
 
@@ -29,47 +19,33 @@ LogProbs = Callable[[Ints, Ints, Ints, Ints], Floats]
 
 
 @dataclass(frozen=True, slots=True)
-class SpanScores:
+class SpanScores(StartEnd):
     """F(i, j, r) = start + end, with log Z of each role's softmax over spans; Null is (p, p).
 
     Rows at or beyond a proposition's length are padding. Within the length, −inf in `start` or `end` forbids
     a boundary; a role that is −inf throughout is ruled out.
     """
 
-    start: Floats  # (N, T, R)
-    end: Floats  # (N, T, R): end[n, j] is for spans whose last token is j
-    log_z: Floats  # (N, R)
-    lengths: Ints  # (N,)
-    pred: Ints  # (N,)
+    log_z: Floats = field(kw_only=True)  # (N, R)
 
     def __post_init__(self) -> None:
-        check_shapes(self.start, self.end, self.lengths, self.pred)
-        shape = len(self.start), self.start.shape[2]
-        if self.log_z.shape != shape:
-            raise DataError(f"log_z must have the shape {shape} to fit the scores, found {self.log_z.shape}")
+        StartEnd.__post_init__(self)  # not super(), which slots break
+        self.check_shape("log_z", self.by_role)
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, lengths: Ints, pred: Ints) -> SpanScores:
-        """Scores from `start` and `end`."""
         start, end = arrays["start"], arrays["end"]
-        return cls(start, end, log_partition(start, end, lengths), lengths, pred)
-
-    @staticmethod
-    def take_roles(arrays: Arrays, roles: Ints) -> Arrays:
-        """`start` and `end` with their roles in another order."""
-        return {name: array[:, :, roles] for name, array in arrays.items()}
+        return cls(start, end, lengths, pred, log_z=log_partition(start, end, lengths))
 
     @property
     def null(self) -> Floats:
         """F(p, p, r): (N, R)"""
         rows = np.arange(len(self.pred))
-        null: Floats = self.start[rows, self.pred].astype(np.float64) + self.end[rows, self.pred]
-        return null
+        return self.start[rows, self.pred].astype(np.float64) + self.end[rows, self.pred]
 
     def decode(
         self, roles: Sequence[str], *, decoder: Decoder = "greedy", order: Order = "prob"
     ) -> list[tuple[Argument, ...]]:
-        """The arguments of each proposition, sorted by span; `order` is what greedy search goes by."""
         check_decoding(self.start.shape[2], roles, decoder, order)
         by_prob = decoder == "greedy" and order == "prob"
         offset = self.log_z if by_prob else np.zeros_like(self.log_z)
@@ -79,14 +55,11 @@ class SpanScores:
 
     def log_prob(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
         """log P(i, j | r) of chosen spans (P,)."""
-        start, end = self.start[prop, first, role].astype(np.float64), self.end[prop, last, role]
-        return start + end - self.log_z[prop, role]
+        return self.span_scores(prop, role, first, last) - self.log_z[prop, role]
 
     def gain(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
         """F(i, j, r) − F(p, p, r) of chosen spans (P,)."""
-        start, end = self.start[prop, first, role].astype(np.float64), self.end[prop, last, role]
-        gain: Floats = start + end - self.null[prop, role]
-        return gain
+        return self.span_scores(prop, role, first, last) - self.null[prop, role]
 
     def with_handicap(self, handicap: float) -> SpanScores:
         """Lower the score of Null: nothing else that may be chosen begins at the predicate."""
@@ -94,14 +67,8 @@ class SpanScores:
         start[np.arange(len(self.pred)), self.pred] -= handicap
         return replace(self, start=start)
 
-    def without_roles(self, ruled_out: Bools) -> SpanScores:
-        """Forbid roles: ruled_out (N, R)."""
-        return replace(self, start=np.where(ruled_out[:, None], -np.inf, self.start))
-
 
 class Chosen(NamedTuple):
-    """P chosen spans."""
-
     prop: Ints  # (P,)
     role: Ints  # (P,)
     first: Ints  # (P,) tokens, both inclusive
@@ -178,5 +145,4 @@ _SMALLEST_SUM = 1e-200  # below it, terms may have been lost to underflow
 def _log_partition_of_columns(start: Floats, end: Floats) -> Floats:
     """log Z (M,) of start and end scores (M, T), by logsumexp throughout."""
     by_end = np.logaddexp.accumulate(start, axis=1) + end  # (M, T)
-    log_z: Floats = np.logaddexp.reduce(by_end, axis=1)
-    return log_z
+    return np.logaddexp.reduce(by_end, axis=1)

@@ -54,7 +54,7 @@ class TagScores:
         emissions[np.arange(len(self.pred)), self.pred, 1:] = -np.inf
         names = tag_names(roles)
         if decoder != "constrained":
-            paths = viterbi(emissions, self.transitions, self.first, lengths=self.lengths).tags
+            paths = viterbi(emissions, self.transitions, self.first, lengths=self.lengths)
             return arguments_from_tags(paths, names, lengths=self.lengths, pred=self.pred)
         allowed, first = bio_transitions(names)
         bio = replace(
@@ -68,7 +68,7 @@ class TagScores:
     def _constrained(self, roles: Sequence[str]) -> Ints:
         """(N, T) the best legal paths, −1 at padding."""
         constraints = constraints_of(roles)
-        paths = viterbi(self.emissions, self.transitions, self.first, lengths=self.lengths).tags
+        paths = viterbi(self.emissions, self.transitions, self.first, lengths=self.lengths)
         for n, length in enumerate(self.lengths.tolist()):
             emissions = self.emissions[n, :length].astype(np.float64)
 
@@ -80,17 +80,14 @@ class TagScores:
         return paths
 
     def gain(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
-        """Tags have scores, spans have not."""
         raise DataError("the model scores tags, not spans; use a model with span, segmental or label output")
 
     def with_handicap(self, handicap: float) -> TagScores:
-        """Lower the score of O."""
         emissions = self.emissions.copy()
         emissions[:, :, 0] -= handicap
         return replace(self, emissions=emissions)
 
     def without_roles(self, ruled_out: Bools) -> TagScores:
-        """Forbid roles: ruled_out (N, R)."""
         tags = np.pad(np.repeat(ruled_out, 2, axis=1), ((0, 0), (1, 0)))  # (N, K)
         return replace(self, emissions=np.where(tags[:, None], -np.inf, self.emissions))
 

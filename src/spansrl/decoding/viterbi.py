@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,26 +13,12 @@ from spansrl.structures import Argument, Span
 from spansrl.tags import phrases_from_bio
 
 
-class TagPaths(NamedTuple):
-    """The best tag sequence of each proposition, −1 at padding, and its score."""
+def viterbi(emissions: Floats, transitions: Floats, start_scores: Floats, *, lengths: Ints) -> Ints:
+    """The tags (N, T) of the best path through emissions (N, T, K), −1 at padding.
 
-    tags: Ints  # (N, T)
-    scores: Floats  # (N,)
-
-
-def viterbi(
-    emissions: Floats,
-    transitions: Floats,
-    start_scores: Floats,
-    end_scores: Floats | None = None,
-    *,
-    lengths: Ints,
-) -> TagPaths:
-    """The best path through emissions (N, T, K); `transitions` (K, K) goes from row to column.
-
-    A forbidden transition or first tag is −inf (see `bio_transitions`). Ties go to the smaller tag, from the
-    last token backwards. To fix a tag known beforehand, as the predicate's O, set the emissions of the others
-    to −inf.
+    `transitions` (K, K) goes from row to column. A forbidden transition or first tag is −inf (see
+    `bio_transitions`). Ties go to the smaller tag, from the last token backwards. To fix a tag, as the
+    predicate's O, set the emissions of the others to −inf.
     """
     N, T, K = emissions.shape
     if transitions.shape != (K, K):
@@ -44,16 +29,14 @@ def viterbi(
         for t in range(T):
             before = (reached[t - 1][:, :, None] + transitions).max(axis=1) if t else start_scores
             reached[t] = np.where((t < lengths)[:, None], before + emissions[:, t], reached[t - 1])
-    final = reached[-1] if end_scores is None else reached[-1] + end_scores  # (N, K)
-
     tags = np.full((N, T), -1)
-    tag = final.argmax(axis=1)  # (N,)
+    tag = reached[-1].argmax(axis=1)  # (N,)
     for t in reversed(range(T)):
         # The previous tag is recomputed for the one path, instead of kept for all.
         step = (reached[t] + transitions[:, tag].T).argmax(axis=1)
         tag = np.where(t + 1 < lengths, step, tag)
         tags[:, t] = np.where(t < lengths, tag, -1)
-    return TagPaths(tags, final.max(axis=1))
+    return tags
 
 
 def viterbi_under(

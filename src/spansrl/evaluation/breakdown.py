@@ -46,12 +46,10 @@ def breakdown(
 
 
 def length_of(arg: Arg) -> int:
-    """Return the number of tokens in an argument, over all its pieces."""
     return sum(end - start for start, end in arg.spans)
 
 
 def distance_of(arg: Arg, pred: int) -> int:
-    """Return the number of tokens between the predicate and the nearest token of the argument."""
     return max(0, min(max(start - pred, pred - end + 1) for start, end in arg.spans) - 1)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from spansrl.errors import DataError, counted
@@ -36,28 +36,23 @@ class Counts:
         return Counts(self.correct + other.correct, self.excess + other.excess, self.missed + other.missed)
 
     @property
+    def gold(self) -> int:
+        return self.correct + self.missed
+
+    @property
     def precision(self) -> float:
-        """Percentage of the predicted arguments that are correct."""
         return percent(self.correct, self.correct + self.excess)
 
     @property
     def recall(self) -> float:
-        """Percentage of the gold arguments that were found."""
-        return percent(self.correct, self.correct + self.missed)
+        return percent(self.correct, self.gold)
 
     @property
     def f1(self) -> float:
         return harmonic_mean(self.precision, self.recall)
 
     def to_dict(self) -> dict[str, float]:
-        return {
-            "correct": self.correct,
-            "excess": self.excess,
-            "missed": self.missed,
-            "precision": self.precision,
-            "recall": self.recall,
-            "f1": self.f1,
-        }
+        return {**asdict(self), "precision": self.precision, "recall": self.recall, "f1": self.f1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +95,6 @@ class Score:
 
     @property
     def perfect_percent(self) -> float:
-        """Percentage of propositions with no excess and no missed argument, V aside."""
         return percent(self.perfect, self.propositions)
 
     @property
@@ -271,7 +265,6 @@ def _same_shape(gold: Arg, predicted: Arg) -> bool:
 
 
 def percent(part: int, whole: int) -> float:
-    """Return 100 * part / whole, or 0 if whole is 0."""
     return 100 * part / whole if whole else 0.0
 
 

@@ -71,7 +71,7 @@ def _conll_frames(lines: Iterator[Line], layout: Layout, where: str) -> Iterator
 def _props_frames(block: Block, where: str) -> Frames:
     preds = [index for index, row in enumerate(block.rows) if row[0] != NOTHING]
     if set(map(len, block.rows)) != {1 + len(preds)}:
-        read_block(block, LAYOUTS[PROPS], where, Ids())  # raises an error that says what is wrong
+        read_block(block, LAYOUTS[PROPS], where, Ids())  # raises the error with its reason
     lemmas, *columns = zip(*block.rows, strict=True)
     by_pred = {}
     for pred, column in zip(preds, columns, strict=True):

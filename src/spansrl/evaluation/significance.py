@@ -8,7 +8,7 @@ two-sided, with one added to numerator and denominator, so that none is 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -88,7 +88,7 @@ def compare_counts(
     if samples < 1:
         raise DataError(f"the number of samples must be 1 or more, found {samples}")
     rng = np.random.default_rng(seed)
-    f1_a, f1_b = float(_f1(a.sum(0))), float(_f1(b.sum(0)))
+    f1_a, f1_b = float(f1_of(a.sum(0))), float(f1_of(b.sum(0)))
     difference = f1_a - f1_b
     drawn = _bootstrap(a, b, samples, rng)
     swapped = _randomize(a, b, samples, rng)
@@ -114,7 +114,7 @@ def _bootstrap(a: Array, b: Array, samples: int, rng: np.random.Generator) -> Ar
     def difference(n: int) -> Array:
         drawn = rng.integers(0, size, (n, size)) + np.arange(n)[:, None] * size
         times = np.bincount(drawn.ravel(), minlength=n * size).reshape(n, size).astype(np.float64)
-        return _f1(times @ a) - _f1(times @ b)
+        return f1_of(times @ a) - f1_of(times @ b)
 
     return _in_chunks(difference, samples, size)
 
@@ -125,21 +125,17 @@ def _randomize(a: Array, b: Array, samples: int, rng: np.random.Generator) -> Ar
 
     def difference(n: int) -> Array:
         moved = rng.integers(0, 2, (n, size), dtype=np.int8).astype(np.float64) @ (b - a)
-        return _f1(total_a + moved) - _f1(total_b - moved)
+        return f1_of(total_a + moved) - f1_of(total_b - moved)
 
     return _in_chunks(difference, samples, size)
 
 
 def _in_chunks(make: Callable[[int], Array], samples: int, size: int) -> Array:
-    return np.concatenate([make(n) for n in _chunks(samples, max(1, _CHUNK_CELLS // size))])
+    most = max(1, _CHUNK_CELLS // size)
+    return np.concatenate([make(min(most, samples - done)) for done in range(0, samples, most)])
 
 
-def _chunks(total: int, most: int) -> Iterator[int]:
-    for start in range(0, total, most):
-        yield min(most, total - start)
-
-
-def _f1(counts: Array) -> Array:
+def f1_of(counts: Array) -> Array:
     """Return F1 in percent of (..., 3) counts; 0 where the counts are 0."""
     correct = counts[..., 0]
     whole = 2 * correct + counts[..., 1] + counts[..., 2]

@@ -13,12 +13,11 @@ from pathlib import Path
 
 from spansrl.errors import DataError, FormatError
 from spansrl.formats.conll import read_conll
-from spansrl.formats.conll_writing import conll_lines
+from spansrl.formats.conll_writing import Losses, conll_lines
 from spansrl.formats.detect import conll05_form, format_of_content, format_of_name
 from spansrl.formats.files import STANDARD_STREAM, Line, open_output, read_lines, shown_path
 from spansrl.formats.jsonl import jsonl_lines, read_jsonl, sentence_schema
 from spansrl.formats.layouts import CONLL05_FORMS, FORM_KEY, LAYOUTS, Layout
-from spansrl.formats.losses import Losses
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Sentence
 
@@ -45,7 +44,7 @@ def read_sentences(
 
     ``-`` is standard input; compressed files are decompressed. Raises FormatError with file and line.
     """
-    check_readable(format)
+    _check_readable(format)
     return _read(path, format, progress)
 
 
@@ -53,7 +52,7 @@ def open_lines(
     path: str | Path, format: str | None = None, *, progress: Progress = no_progress
 ) -> tuple[str | None, Iterator[Line]]:
     """Return the format of a file (`conll05` resolved to its form; None for an empty file) and its lines."""
-    check_readable(format)
+    _check_readable(format)
     rest = read_lines(path, progress=progress)
     head = _first_sentence(rest)
     if not head:
@@ -65,7 +64,7 @@ def open_lines(
     return conll05_form(head) if format == "conll05" else format, chain(head, rest)
 
 
-def check_readable(format: str | None) -> None:
+def _check_readable(format: str | None) -> None:
     if format is not None and format not in READABLE:
         raise DataError(f"unknown format '{format}'. Choose from: {', '.join(READABLE)}")
 
@@ -98,7 +97,6 @@ def _read(path: str | Path, format: str | None, progress: Progress) -> Iterator[
 
 
 def _first_sentence(lines: Iterator[Line]) -> list[Line]:
-    """Return the lines of the first sentence."""
     head: list[Line] = []
     for line in lines:
         blank = not line.text.strip()

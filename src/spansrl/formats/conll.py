@@ -53,14 +53,12 @@ def split_blocks(lines: Iterable[Line], *, marker_lines: bool = False) -> Iterat
 
 
 def read_conll(lines: Iterable[Line], layout: Layout, path: str = "<input>") -> Iterator[Sentence]:
-    """Yield the sentences of a file in this layout."""
     ids = Ids()
     for block in split_blocks(lines, marker_lines=layout.has_documents):
         yield read_block(block, layout, path, ids)
 
 
 def read_block(block: Block, layout: Layout, path: str, ids: Ids) -> Sentence:
-    """Return one sentence from its cells."""
     return _BlockReader(block, layout, path).sentence(ids)
 
 
@@ -86,8 +84,6 @@ class Ids:
 
 @dataclass(slots=True)
 class _BlockReader:
-    """Converts the cells of one sentence to values."""
-
     block: Block
     layout: Layout
     path: str
@@ -204,9 +200,8 @@ class _BlockReader:
         preds = set(self.preds)
         for index, sense in enumerate(senses):
             if sense != NOTHING and index not in preds:
-                self._fail(
-                    f"sense '{shortened(sense)}' in a row without a predicate: the LEMMA is '-'", index
-                )
+                found = f"sense '{shortened(sense)}' in a row without a predicate"
+                self._fail(f"{found}: the LEMMA is '-'", index)
 
     def _value(self, cell: str, kind: Kind) -> str | None:
         return None if cell == (UNNAMED if kind is self.layout.predicate else NOTHING) else cell
@@ -219,10 +214,8 @@ class _BlockReader:
     def _constant(self, column: Column, cells: tuple[str, ...]) -> str:
         for index, cell in enumerate(cells):
             if cell != cells[0]:
-                self._fail(
-                    f"{column.name} is '{shortened(cell)}', but '{shortened(cells[0])}' in the first row",
-                    index,
-                )
+                found = f"{column.name} is '{shortened(cell)}'"
+                self._fail(f"{found}, but '{shortened(cells[0])}' in the first row", index)
         return cells[0]
 
     def _check_index(self, cells: tuple[str, ...]) -> None:
@@ -240,9 +233,7 @@ def _with_brackets(prop: Proposition, phrases: list[Phrase], size: int) -> Propo
     That happens only where V or C-V shares its whole span with another phrase. Which of them is inside
     matters: the official scorer takes the inner one.
     """
-    if len({phrase[1:] for phrase in phrases}) == len(phrases):
-        return prop
-    if phrases_of(prop) == phrases:
+    if len({phrase[1:] for phrase in phrases}) == len(phrases) or phrases_of(prop) == phrases:
         return prop
     column = column_from_phrases(phrases, size)
     return replace(prop, extra={**prop.extra, BRACKETS_KEY: column})
@@ -254,5 +245,4 @@ def says_anything(cells: Sequence[str], column: Column) -> bool:
 
 
 def unless_empty(cells: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Return the cells, or None if all are empty."""
     return None if cells is None or all(cell == NOTHING for cell in cells) else cells

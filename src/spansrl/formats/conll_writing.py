@@ -7,6 +7,7 @@ survives the conversion to JSON Lines and back to the byte.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeGuard
@@ -14,7 +15,6 @@ from typing import TypeGuard
 from spansrl.errors import DataError, FormatError, counted
 from spansrl.formats.conll import Ids, says_anything, unless_empty
 from spansrl.formats.layouts import CONLL05_FORMS, FORM_KEY, NOTHING, UNNAMED, Column, Kind, Layout
-from spansrl.formats.losses import Losses
 from spansrl.structures import Proposition, Sentence
 from spansrl.tags import (
     BRACKETS_KEY,
@@ -28,6 +28,24 @@ from spansrl.tags import (
 
 _UNWRITABLE = re.compile(r"[ \t\r\n\ufeff\ud800-\udfff]")
 _FORMS = [layout.form for layout in CONLL05_FORMS.values()]
+
+
+@dataclass(slots=True)
+class Losses:
+    """Counts of what a format could not hold, so that it was dropped or changed; falsy if nothing was."""
+
+    format: str
+    fields: Counter[str] = field(default_factory=Counter)  # field of the wire format -> sentences that had it
+    items: Counter[str] = field(default_factory=Counter)  # things in the plural -> how many
+
+    def __bool__(self) -> bool:
+        return bool(self.fields or self.items)
+
+    def __str__(self) -> str:
+        """One line: ``conll05-props cannot hold: 'text' (12 sentences), overlapping arguments (3)``."""
+        fields = [f"'{name}' ({counted(count, 'sentence')})" for name, count in self.fields.items()]
+        items = [f"{name} ({count})" for name, count in self.items.items()]
+        return f"{self.format} cannot hold: {', '.join(fields + items)}"
 
 
 def conll_lines(
@@ -50,8 +68,8 @@ def conll_lines(
             losses.fields["id"] += 1
         if layout.has_documents and constants != document:
             yield from () if document is None else ("#end document",)
-            yield _begin_document(*constants)
             document = constants
+            yield f"#begin document ({document[0]}); part {document[1].zfill(3)}"
         yield from map("\t".join, rows)
         yield ""
     if document is not None:
@@ -60,8 +78,6 @@ def conll_lines(
 
 @dataclass(slots=True)
 class _SentenceWriter:
-    """Converts the values of one sentence to cells."""
-
     sent: Sentence
     layout: Layout
     losses: Losses
@@ -197,7 +213,9 @@ class _SentenceWriter:
             "char_start": sent.char_start is not None,
             "sense": not layout.holds(Kind.SENSE) and any(prop.sense is not None for prop in props),
             "type": any(prop.type is not None for prop in props),
-            "prob": any(prob is not None for prop in props for prob in _probabilities(prop)),
+            "prob": any(
+                prob is not None for prop in props for prob in (prop.prob, *(arg.prob for arg in prop.args))
+            ),
             "sense_prob": any(prop.sense_prob is not None for prop in props),
             "meaning": any(arg.meaning is not None for prop in props for arg in prop.args),
         }
@@ -208,10 +226,6 @@ class _SentenceWriter:
         lemmas = self.sent.lemmas or ()
         agree = all(prop.lemma in (None, lemmas[prop.pred]) for prop in props)
         return agree and self.layout.predicate is not Kind.LEMMA and unless_empty(lemmas) is not None
-
-
-def _probabilities(prop: Proposition) -> list[float | None]:
-    return [prop.prob, *(arg.prob for arg in prop.args)]
 
 
 def _keys(sent: Sentence, props: Iterable[Proposition]) -> set[str]:
@@ -226,7 +240,3 @@ def _keys(sent: Sentence, props: Iterable[Proposition]) -> set[str]:
 
 def _is_strings(value: object, size: int) -> TypeGuard[list[str]]:
     return isinstance(value, list) and len(value) == size and all(isinstance(item, str) for item in value)
-
-
-def _begin_document(document: str, part: str) -> str:
-    return f"#begin document ({document}); part {part.zfill(3)}"

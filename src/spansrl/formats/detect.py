@@ -37,7 +37,6 @@ def format_of_name(path: str | Path, *, loosely: bool = False) -> str | None:
 
 
 def format_of_content(lines: Iterable[Line]) -> str | None:
-    """Return the format of the first sentence."""
     lines = list(lines)
     first = next((line.text for line in lines if line.text.strip()), "")
     if _JSON_OBJECT.match(first) or _is_other_json(first):

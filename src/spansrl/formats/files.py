@@ -161,7 +161,7 @@ def open_output(path: str | Path, *, stream: bool = False) -> Iterator[BinaryIO]
         with _destination(path, stream) as output:
             yield output
     except BrokenPipeError:
-        raise  # whoever reads our output has seen enough; the command line ends quietly
+        raise  # the reader of our output has seen enough; the command line ends quietly
     except OSError as error:
         where = "<stdout>" if str(path) == STANDARD_STREAM else shown_path(path)
         raise FormatError(f"cannot be written: {error.strerror or error}", path=where) from error

@@ -35,7 +35,6 @@ def jsonl_lines(sentences: Iterable[Sentence], path: str = "<output>") -> Iterat
 
 
 def sentence_schema() -> Json:
-    """Return the JSON schema (2020-12) of one line."""
     text = resources.files("spansrl.formats").joinpath("sentence.schema.json").read_text(encoding="utf-8")
     schema: Json = json.loads(text)
     return schema
@@ -45,31 +44,25 @@ def _sentence(text: str, path: str, number: int) -> Sentence:
     try:
         return Sentence.from_dict(decode_json(text))
     except json.JSONDecodeError as error:
-        message = (
-            f"invalid JSON at character {error.pos + 1}: {error.msg}; every line must be one JSON object"
-        )
-        raise FormatError(message, path=path, line=number) from None
+        where = f"character {error.pos + 1}: {error.msg}"
+        message = f"invalid JSON at {where}; every line must be one JSON object"
     except DataError as error:
-        raise FormatError(str(error), path=path, line=number) from None
+        message = str(error)
     except RecursionError:
-        raise FormatError("JSON nested too deeply", path=path, line=number) from None
+        message = "JSON nested too deeply"
     except ValueError as error:  # an integer of thousands of digits
-        raise FormatError(f"invalid JSON: {error}", path=path, line=number) from None
+        message = f"invalid JSON: {error}"
+    raise FormatError(message, path=path, line=number)
 
 
 def _line(sent: Sentence) -> str:
     data = sent.to_dict()
     line = _encode(data)
-    # Half of a surrogate pair is valid in JSON as an escape but not in UTF-8.
-    return line if line.isascii() or _is_utf8(line) else _encode_ascii(data)
-
-
-def _is_utf8(line: str) -> bool:
     try:
         line.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
+    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can hold as an escape only
+        return _encode_ascii(data)
+    return line
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> Json:

@@ -50,10 +50,8 @@ def pinned_commit(pin: Pin, digest: str, shown: str, *, must_match: bool) -> str
     if digest == pin.sha256:
         return pin.commit
     if must_match:
-        raise DataError(
-            f"{shown}: the files are not those of commit {pin.commit}: "
-            f"their digest is {digest}, expected {pin.sha256}"
-        )
+        found = f"their digest is {digest}, expected {pin.sha256}"
+        raise DataError(f"{shown}: the files are not those of commit {pin.commit}: {found}")
     return None
 
 
@@ -88,13 +86,11 @@ def read_members(
             yield name, content
     except _DAMAGED as error:
         reason = str(error) or type(error).__name__
-        raise DataError(
-            f"{shown}: not an archive, or damaged or truncated ({reason}); download it again"
-        ) from error
+        message = f"{shown}: not an archive, or damaged or truncated ({reason}); download it again"
+        raise DataError(message) from error
     except OSError as error:
-        raise DataError(
-            f"{error.filename or shown}: cannot be read: {error.strerror or error}; check the path"
-        ) from error
+        reason = error.strerror or str(error)
+        raise DataError(f"{error.filename or shown}: cannot be read: {reason}; check the path") from error
 
 
 def _members(
@@ -140,7 +136,6 @@ def lines_of(content: bytes, path: str) -> Iterator[Line]:
 
 
 def decompressed_bytes(content: bytes, path: str) -> bytes:
-    """Return the bytes of a file before compression."""
     try:
         return decompressed(io.BufferedReader(io.BytesIO(content))).read()
     except DAMAGED as error:
@@ -154,7 +149,7 @@ def fetched(
 ) -> Iterator[Path]:
     """Yield the source as a path; a URL is downloaded to a temporary file.
 
-    `instead` says how to name a local copy, for the error message; by default with the option --WHAT.
+    `instead` is how to name a local copy, for the error message; by default with the option --WHAT.
     """
     if not is_url(source):
         yield Path(source)
@@ -167,10 +162,8 @@ def fetched(
             reason = getattr(error, "reason", None) or error
             if isinstance(error, urllib.error.HTTPError):  # which is an open answer too
                 error.close()
-            raise DataError(
-                f"{source}: cannot be downloaded ({reason}); "
-                f"try again, or use a local copy with {instead or f'--{what}'}"
-            ) from error
+            advice = f"try again, or use a local copy with {instead or f'--{what}'}"
+            raise DataError(f"{source}: cannot be downloaded ({reason}); {advice}") from error
         yield path
 
 

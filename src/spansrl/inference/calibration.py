@@ -7,7 +7,7 @@ by their expected calibration error.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -65,43 +65,49 @@ class Exact(Curve):
     """No calibration and no rounding, for what is to be calibrated."""
 
     def __call__(self, x: npt.ArrayLike) -> Floats:
-        """Probabilities of log-odds."""
         return sigmoid(np.asarray(x, dtype=np.float64))
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The curves of a model, and how sure it must be of predicates and arguments to say so."""
+    """The curves of a model, and the probabilities from which predicates and arguments are shown."""
 
     arguments: Curve = field(default_factory=Curve)
     predicates: Curve = field(default_factory=Curve)
     senses: Curve = field(default_factory=Curve)
     threshold: float = 0.5  # of the model's own probability that a token is a predicate
     handicap: float = 0.0  # subtracted from Null's score: above 0, less likely arguments are found too
-    min_prob: float = 0.0  # arguments that are less probable are not shown, unless asked for
+    min_prob: float = 0.0  # arguments that are less probable are not shown, unless requested
 
     def to_dict(self) -> dict[str, Any]:
-        """The calibration as JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: Any) -> Calibration:
-        """The calibration that `to_dict` wrote down; raises ModelError for anything else."""
-        names = {item.name for item in fields(cls)}
-        if not isinstance(data, dict) or set(data) | {"min_prob"} != names:
-            raise _refused(f"expected an object with {', '.join(sorted(names))}")
-        data = {"min_prob": 0.0, **data}  # which older models do not have
-        for name in ("threshold", "min_prob"):
-            if not 0 <= _number(data[name], name) <= 1:
-                raise _refused(f"'{name}' must be a probability")
-        return cls(
-            arguments=_curve(data["arguments"], "arguments"),
-            predicates=_curve(data["predicates"], "predicates"),
-            senses=_curve(data["senses"], "senses"),
-            threshold=_number(data["threshold"], "threshold"),
-            handicap=_number(data["handicap"], "handicap"),
-            min_prob=_number(data["min_prob"], "min_prob"),
-        )
+        """Read what `to_dict` wrote; raises ModelError for anything else."""
+        try:
+            values = {"min_prob": 0.0, **data}  # which older models do not have
+            arguments, predicates, senses = (
+                Curve(**_numbers(values.pop(name), {"slope", "shift"}))
+                for name in ("arguments", "predicates", "senses")
+            )
+            limits = _numbers(values, {"threshold", "handicap", "min_prob"})
+            found = cls(arguments, predicates, senses, **limits)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ModelError(f"calibration: damaged ({error}); get the model again") from error
+        if not (0 <= found.threshold <= 1 and 0 <= found.min_prob <= 1):
+            raise ModelError("calibration: a threshold is not a probability; get the model again")
+        return found
+
+
+def _numbers(data: Any, names: set[str]) -> dict[str, float]:
+    """The entries of an object, which must have exactly these names and be finite numbers."""
+    if data.keys() != names:
+        raise ValueError(f"expected an object with {', '.join(sorted(names))}")
+    for name, value in data.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < _LARGEST:
+            raise ValueError(f"'{name}' must be a number")
+    return {name: float(value) for name, value in data.items()}
 
 
 def calibration_error(prob: npt.ArrayLike, right: npt.ArrayLike, *, bins: int = 15) -> float:
@@ -112,22 +118,6 @@ def calibration_error(prob: npt.ArrayLike, right: npt.ArrayLike, *, bins: int = 
     order = np.argsort(p, kind="stable")
     parts = [part for part in np.array_split(order, bins) if len(part)]
     return float(sum(len(part) * abs(p[part].mean() - y[part].mean()) for part in parts) / len(p))
-
-
-def _curve(data: Any, name: str) -> Curve:
-    if not isinstance(data, dict) or set(data) != {"slope", "shift"}:
-        raise _refused(f"'{name}' must have 'slope' and 'shift'")
-    return Curve(_number(data["slope"], f"{name}.slope"), _number(data["shift"], f"{name}.shift"))
-
-
-def _number(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < _LARGEST:
-        raise _refused(f"'{name}' must be a number")
-    return float(value)
-
-
-def _refused(found: str) -> ModelError:
-    return ModelError(f"calibration: {found}; get the model again")
 
 
 def log_odds(prob: npt.ArrayLike) -> Floats:

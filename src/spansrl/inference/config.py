@@ -47,7 +47,7 @@ class EmbedderConfig:
 
 @dataclass(frozen=True, slots=True)
 class EncoderConfig:
-    """What stands between token vectors and scores, and how it learns which predicate is meant."""
+    """The layers between token vectors and scores, and how they get the predicate."""
 
     kind: str = "bilstm"  # bilstm (the paper) | highway (He et al. 2017) | attention (Tan et al. 2018) | none
     predicate: str = "input"  # input: marked at the input, one pass per predicate | after: one per sentence
@@ -56,7 +56,7 @@ class EncoderConfig:
     mark_width: int = 50  # input: size of the predicate mark's vector
     dropout: float = 0.1  # on the input of every LSTM, and inside the head of `after`
     max_distance: int = 32  # after: distances to the predicate beyond this share a vector
-    attention_layers: int = 0  # after: self-attention layers of the head, once it knows the predicate
+    attention_layers: int = 0  # after: self-attention layers of the head
     attention_heads: int = 4  # attention, after: heads of each layer of self-attention
 
     def __post_init__(self) -> None:
@@ -102,7 +102,7 @@ class OutputConfig:
 
 @dataclass(frozen=True, slots=True)
 class TasksConfig:
-    """What is learned beside the arguments: what labeling plain text needs, and syntax."""
+    """What is learned besides the arguments: what labeling plain text needs, and syntax."""
 
     predicates: bool = False  # which tokens are predicates, and of which type
     senses: bool = False  # the predicates' senses; always together with predicates
@@ -158,7 +158,7 @@ def read_sections(raw: Mapping[str, Any], kinds: Mapping[str, type], where: str)
     sections = {}
     for name, values in raw.items():
         if name not in kinds:
-            raise ConfigError(f"{where}: unknown section [{name}]; there are {', '.join(kinds)}")
+            raise ConfigError(f"{where}: unknown section [{name}]. Choose from: {', '.join(kinds)}")
         if not isinstance(values, Mapping):
             raise ConfigError(f"{where}: {name!r} must be a section [{name}], not a single value")
         sections[name] = _section(kinds[name], name, values, where)

@@ -42,7 +42,13 @@ class LanguageCheck:
         for sent in sentences:
             if len(tokens) < _SAMPLE:
                 tokens += sent.tokens
+                if len(tokens) >= _SAMPLE:  # a long text does not end soon
+                    self._check(tokens)
             yield sent
+        if len(tokens) < _SAMPLE:
+            self._check(tokens)
+
+    def _check(self, tokens: list[str]) -> None:
         if not self._has_warned and not looks_english(tokens):
             self._has_warned = True
             start = " ".join(tokens)[:40]

@@ -28,7 +28,7 @@ WORDS = "words.json"  # in the embedder's directory
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Replace a file in one go; on a full disk the old file stays as it is."""
+    """Replace a file atomically; on a full disk the old file is kept."""
     try:
         storage.write_bytes(path, content)
     except OSError as error:
@@ -36,15 +36,15 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def not_saved(path: Path, error: OSError) -> SpansrlError:
-    """What to tell the user when the system refuses to write."""
+    """The error for a file that the system refuses to write."""
     return SpansrlError(
         f"{path}: could not be saved ({error.strerror or error}); what was saved before is untouched: "
-        "make room or put it right, then go on with --resume"
+        "fix the problem, for example by freeing disk space, then continue with --resume"
     )
 
 
 def write_json(path: Path, content: Any, *, indent: int | None = 2) -> None:
-    """Replace a JSON file in one go; without an indent it is one line, for what nobody reads."""
+    """Replace a JSON file atomically; without an indent it is one line."""
     write_bytes(path, (json.dumps(content, indent=indent, ensure_ascii=False) + "\n").encode())
 
 
@@ -118,7 +118,6 @@ class ModelDirectory:
 
     @property
     def network_config(self) -> ModelConfig:
-        """The settings of a single network."""
         self.of_kind("network")
         assert self.config is not None
         return self.config

@@ -21,7 +21,6 @@ def learn_lexicon(sentences: Sequence[Sentence], partial: Sequence[Sentence] = (
 
 
 def lexicon_to_dict(inventory: SenseInventory) -> dict[str, Any]:
-    """Senses and lemmas as JSON."""
     return {"lemmas": inventory.lemmatizer.to_dict(), "senses": inventory.to_dict()}
 
 

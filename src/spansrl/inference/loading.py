@@ -104,7 +104,7 @@ def load(
         decoder=decoder or pipeline.decoder,
         min_prob=min_prob,
         # Batches are small: labeling several at once is faster than sharing the work of one.
-        threads=(threads or _cores()) if directory.is_exported else 1,
+        threads=(threads or cores()) if directory.is_exported else 1,
     )
     return _for_text(pipeline, directory) if directory.finds_predicates else pipeline
 
@@ -129,7 +129,7 @@ def check_threads(threads: object, name: str = "threads") -> None:
         raise ConfigError(f"{name} is {threads!r}; expected 1 or more, or None for all cores")
 
 
-def _cores() -> int:
+def cores() -> int:
     """The processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -104,6 +104,7 @@ class Pipeline:
     decoder: Decoder = "greedy"
     order: Order = "prob"
     min_prob: float | None = None  # least probability of an argument; None: the calibration's
+    alternatives: bool = False  # add the probabilities of a word's other senses to `extra`
     threads: int = 1  # batches that are labeled at once
     max_tokens: int | None = MAX_TOKENS  # longer sentences are labeled in pieces; None: no limit
     encoder_batch: int = ENCODER_BATCH
@@ -111,7 +112,7 @@ class Pipeline:
 
     @classmethod
     def plain(cls, model: Model, output: OutputConfig) -> Pipeline:
-        """A pipeline that decodes as a config says and adds nothing to what the model computes."""
+        """A pipeline that decodes by a config and adds nothing to what the model computes."""
         decoder, order = cast(Decoder, output.decoder), cast(Order, output.order)
         return cls(
             model,
@@ -319,17 +320,18 @@ class Pipeline:
             return prop
         word = sent.tokens[item.pred]
         sense, prob = self.inventory.choose(sent.tokens, item.pred, item.type, logits, self.frames)
-        return replace(
-            prop,
-            lemma=self.inventory.lemmatizer.lemma(word, item.type),
-            sense=sense,
-            sense_prob=float(self.calibration.senses(self._sense_log_odds(sense, prob, logits))),
-        )
+        sense_prob = float(self.calibration.senses(self._sense_log_odds(sense, prob, logits)))
+        extra = {}
+        if self.alternatives:  # they share what the chosen sense leaves
+            others = self.inventory.others(sent.tokens, item.pred, item.type, logits, sense)
+            extra["alternatives"] = {name: (1 - sense_prob) * share for name, share in others.items()}
+        lemma = self.inventory.lemmatizer.lemma(word, item.type)
+        return replace(prop, lemma=lemma, sense=sense, sense_prob=sense_prob, extra=extra)
 
     def _sense_log_odds(self, sense: str, prob: float, logits: npt.NDArray[np.float32]) -> float:
         """Log-odds of a sense among those that its word can have, and a little of those among all senses.
 
-        Most words can have one sense only; how well it fits among all others tells these apart.
+        Most words can have one sense only; how well it fits among all senses distinguishes these.
         """
         assert self.inventory is not None
         found = float(log_odds(prob))
@@ -400,14 +402,10 @@ def _best_type(classes: npt.NDArray[np.float32]) -> str:
 
 def _without_labels(sent: Sentence, wanted: Wanted) -> Sentence:
     """The sentence with its given predicates and no other labels."""
-    _check_sentence(sent)
-    return replace(sent, props=wanted.in_sentence(sent))
-
-
-def _check_sentence(sent: object) -> None:
     if not isinstance(sent, Sentence):
-        kind = type(sent).__name__
+        kind = type(sent).__name__  # type: ignore[unreachable]
         raise DataError(f"expected a Sentence, got a {kind}; make one with Sentence(tuple(tokens))")
+    return replace(sent, props=wanted.in_sentence(sent))
 
 
 def _verb(sent: Sentence, prop: Proposition, args: Sequence[Argument]) -> tuple[Span, ...] | None:

@@ -52,27 +52,23 @@ class OnnxModel:
         self._arguments = Graph(directory.path / ARGUMENTS_GRAPH, {*ARRAYS[self._output], *senses}, threads)
 
     @classmethod
-    def load(cls, path: Path, *, threads: int | None = None) -> OnnxModel:
-        """An exported model from its directory."""
+    def load(cls, path: Path, threads: int | None = None) -> OnnxModel:
         return cls(ModelDirectory.read(path), threads=threads)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled and copied as the name of its directory: sessions of ONNX Runtime can be neither."""
-        return _reload, (self.directory.path.absolute(), self._threads)
+        return OnnxModel.load, (self.directory.path.absolute(), self._threads)
 
     def prepare(self, sentences: Sequence[Tokens]) -> Prepared:
-        """Tokenize sentences for the encoder."""
         inputs, costs = self._inputs.prepare(sentences)
         return Prepared(sentences, costs, inputs)
 
     def encode(self, prepared: Prepared, rows: IntArray) -> Encoding:
-        """Run the encoder on a batch of the prepared sentences."""
         sentences = [prepared.sentences[row] for row in rows.tolist()]
         out = self._encoder(self._inputs.take(prepared.inputs, rows))
         return Encoding(sentences, lengths_of(sentences), out["vectors"], out.get("classes"))
 
     def score(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
-        """Score the predicates at tokens `pred` (N,) of the sentences `sentence` (N,) of the batch."""
         encoding, sentence = narrowed(encoding, sentence)
         out = self._arguments(
             {
@@ -90,10 +86,6 @@ class OnnxModel:
         return PredicateScores(scores, out.get("senses"))
 
 
-def _reload(path: Path, threads: int | None) -> OnnxModel:
-    return OnnxModel.load(path, threads=threads)
-
-
 class Graph:
     """An ONNX file as a function of named arrays."""
 
@@ -108,7 +100,9 @@ class Graph:
     def __call__(self, feed: Feed) -> Mapping[str, Floats]:
         """Outputs by name; inputs that the graph does not have are left out."""
         if missing := [name for name in self._inputs if name not in feed]:
-            raise ModelError(f"{self.path}: the graph wants an input '{missing[0]}'; get the model again")
+            raise ModelError(
+                f"{self.path}: the graph has an unknown input '{missing[0]}'; get the model again"
+            )
         try:
             found = self._session.run(self._outputs, {name: feed[name] for name in self._inputs})
         except Exception as error:  # ONNX Runtime's exceptions have no common base class

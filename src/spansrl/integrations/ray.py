@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -31,7 +31,7 @@ except ImportError as error:
 from spansrl.jobs.parquet import SCHEMAS  # after pyarrow, whose absence is reported above
 
 MAX_BLOCKS = 10_000  # of shards: each block is one task of Ray's
-SPARE_CPUS = 2  # logical ones: with none left beside the actors, Ray Data can hang
+SPARE_CPUS = 2  # logical ones: with none left for anything but the actors, Ray Data can hang
 OBJECT_STORE_BYTES = 200 << 20  # shards and receipts are small
 
 ROW = pa.struct([column for column in SCHEMAS["argument"] if column.name != "id"])
@@ -68,7 +68,7 @@ class Label:
 
 def run_ray(
     task: Task, shards: Sequence[Shard], workers: int, *, address: str | None = None
-) -> Iterator[Receipt]:
+) -> Generator[Receipt, None, None]:
     """Label shards with actors on a Ray cluster, or on this machine without an address.
 
     Actors read the input and write the rows themselves, so both must be on storage that all nodes share. Ray

@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from spansrl import __version__
 from spansrl.checks import Json
 from spansrl.errors import ConfigError, DataError, MissingExtraError, SpansrlError, counted
+from spansrl.inference.loading import cores
 from spansrl.jobs.local import run_local
 from spansrl.jobs.plan import File, Plan, Shard, make_plan
 from spansrl.jobs.sources import SUFFIXES, Reading, find_files
 from spansrl.jobs.work import Labeling, Load, Task, fingerprints, load_pipeline
-from spansrl.jobs.writing import (
-    Directory,
-    Format,
-    Receipt,
-    locked,
-    write_json,
-    write_json_lines,
-)
+from spansrl.jobs.writing import Directory, Format, Receipt, locked, write_json, write_json_lines
 from spansrl.progress import Progress, no_progress
 
 FORMAT = "spansrl-corpus-1"
 RUNNING, COMPLETE = "running", "complete"
+COUNTS = ("documents", "sentences", "rows", "errors")  # of a complete job
+_NEW_JOB = "start a new job in another directory"
 
-Engine = Callable[[Task, Sequence[Shard], int], Iterator[Receipt]]
+# Closing the generator ends the workers.
+Engine = Callable[[Task, Sequence[Shard], int], Generator[Receipt, None, None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +70,6 @@ class Status:
     began: float = field(default_factory=time.monotonic)
 
     def add(self, receipt: Receipt, *, is_new: bool) -> None:
-        """Count a finished shard."""
         self.shards += 1
         self.documents += receipt.documents
         self.sentences += receipt.sentences
@@ -90,7 +84,6 @@ class Status:
 
     @property
     def seconds(self) -> float:
-        """The time of this run."""
         return time.monotonic() - self.began
 
     @property
@@ -136,18 +129,14 @@ def run(
             _count_complete(status, manifest)
             directory.remove_progress()
             return status
-        task = Task(directory, plan.files, job.reading, job.labeling, _own_fingerprints(manifest), load)
+        directory.make()
+        task = Task(directory, plan.files, job.reading, job.labeling, fingerprints(job.labeling), load)
         try:
             _run(task, status, engine, max_errors, on_status)
         except SpansrlError as error:
             raise _stopped(error, status) from error
         _finish(directory, manifest, status)
         return status
-
-
-def cores() -> int:
-    """Return the number of processor cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _planned(job: Job, directory: Directory, resume: bool, progress: Progress) -> tuple[Plan, Json]:
@@ -165,8 +154,6 @@ def _planned(job: Job, directory: Directory, resume: bool, progress: Progress) -
         raise ConfigError(f"{job.out}: holds other files ({sorted(strangers)[0]}); choose an empty directory")
     paths, skipped = _found(job)
     plan = make_plan(paths, job.reading, shard_chars=job.shard_chars, progress=progress)
-    for folder in (directory.rows, directory.progress):
-        folder.mkdir(exist_ok=True)
     manifest = {
         "format": FORMAT,
         "version": __version__,
@@ -211,13 +198,7 @@ def _resumed(job: Job, directory: Directory) -> tuple[Plan, Json]:
         manifest["first_problem"],
     )
     _check_input(job, plan)
-    for folder in (directory.rows, directory.progress):
-        folder.mkdir(exist_ok=True)
-    directory.remove_temporaries()
     return plan, manifest
-
-
-_NEW_JOB = "start a new job in another directory"
 
 
 def _check_input(job: Job, plan: Plan) -> None:
@@ -233,7 +214,6 @@ def _check_input(job: Job, plan: Plan) -> None:
 
 
 def read_manifest(path: Path) -> Json:
-    """Read a manifest; raises DataError for a file that is not one."""
     try:
         manifest = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
@@ -241,10 +221,6 @@ def read_manifest(path: Path) -> Json:
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise DataError(f"{path}: not the manifest of a corpus job of this version; {_NEW_JOB}")
     return manifest
-
-
-def _own_fingerprints(manifest: Json) -> dict[str, Any]:
-    return {name: value for name, value in manifest["fingerprints"].items() if name != "input"}
 
 
 def _run(
@@ -266,17 +242,13 @@ def _run(
         raise DataError(_too_many(unreadable, max_errors, status.total.first_problem))
     status.began = time.monotonic()
     on_status(status)
-    receipts = engine(task, missing, status.workers)
-    with ExitStack() as stack:
-        if isinstance(receipts, Generator):
-            stack.callback(receipts.close)  # ends the workers
+    with closing(engine(task, missing, status.workers)) as receipts:
         for receipt in receipts:
             status.add(receipt, is_new=True)
             on_status(status)
             if max_errors is not None and status.errors > max_errors:
                 merge_errors(task.directory, status.total)
-                first = receipt.errors[0] if receipt.errors else None
-                example = None if first is None else f"{first['where']}: {first['reason']}"
+                example = next((f"{error['where']}: {error['reason']}" for error in receipt.errors), None)
                 raise DataError(_too_many(status.errors, max_errors, example))
 
 
@@ -300,10 +272,9 @@ def _finish(directory: Directory, manifest: Json, status: Status) -> None:
     """Merge the errors, mark the job as complete, then remove the receipts."""
     directory.remove_temporaries()
     merge_errors(directory, status.total)
-    counts = {name: getattr(status, name) for name in ("documents", "sentences", "rows", "errors")}
     manifest |= {
         "status": COMPLETE,
-        "counts": manifest["counts"] | counts,
+        "counts": manifest["counts"] | {name: getattr(status, name) for name in COUNTS},
         "warnings": dict(status.warnings),
         "workers": status.workers,
         "seconds": round(status.seconds, 1),  # of the last run
@@ -315,7 +286,7 @@ def _finish(directory: Directory, manifest: Json, status: Status) -> None:
 
 def _count_complete(status: Status, manifest: Json) -> None:
     """Fill in the status of a job that was complete before."""
-    for name in ("documents", "sentences", "rows", "errors"):
+    for name in COUNTS:
         setattr(status, name, manifest["counts"][name])
     status.shards, status.cpu_seconds = len(status.total.shards), manifest["cpu_seconds"]
     status.warnings.update(manifest["warnings"])

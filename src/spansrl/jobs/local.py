@@ -13,7 +13,7 @@ import signal
 import threading
 import traceback
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
@@ -38,7 +38,7 @@ class _Failed:
     is_bug: bool
 
 
-def run_local(task: Task, shards: Sequence[Shard], workers: int) -> Iterator[Receipt]:
+def run_local(task: Task, shards: Sequence[Shard], workers: int) -> Generator[Receipt, None, None]:
     """Label shards in `workers` processes; yield receipts as the shards are finished."""
     pending = deque(shards)
     pool = _Pool(task)

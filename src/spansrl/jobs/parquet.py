@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, cast
 
 from spansrl.checks import Json
 from spansrl.errors import MissingExtraError
-from spansrl.jobs.rows import ARGUMENT_COLUMNS, Rows
+from spansrl.jobs.rows import ARGUMENT_COLUMNS, SENTENCE_COLUMNS, Rows
 
 try:
     import pyarrow as pa
@@ -15,41 +15,33 @@ try:
 except ImportError as error:
     raise MissingExtraError("Parquet", "corpus") from error
 
-_TEXT, _WHOLE, _REAL = pa.string(), pa.int64(), pa.float64()
-_TYPES = {str: _TEXT, int: _WHOLE, float: _REAL}
-_PAIRS = pa.list_(pa.list_(_WHOLE))
-_ARG = pa.struct([("role", _TEXT), ("start", _WHOLE), ("end", _WHOLE), ("prob", _REAL), ("meaning", _TEXT)])
-_PROP = pa.struct(
-    [
-        ("pred", _WHOLE),
-        ("lemma", _TEXT),
-        ("sense", _TEXT),
-        ("v", _PAIRS),
-        ("type", _TEXT),
-        ("prob", _REAL),
-        ("sense_prob", _REAL),
-        ("args", pa.list_(_ARG)),
-    ]
-)
-_SENTENCE = [
-    ("id", _TEXT),
-    ("sentence", _WHOLE),
-    ("tokens", pa.list_(_TEXT)),
-    ("text", _TEXT),
-    ("offsets", _PAIRS),
-    ("char_start", _WHOLE),
-    ("props", pa.list_(_PROP)),
-]
-SCHEMAS = {
-    "argument": pa.schema([(name, _TYPES[type]) for name, type in ARGUMENT_COLUMNS.items()]),
-    "sentence": pa.schema(_SENTENCE),
-}
+_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+
+
+def schema_of(columns: Mapping[str, Any]) -> Any:
+    """The Arrow schema of columns with the types that `rows` has."""
+    return pa.schema([(name, _arrow(kind)) for name, kind in columns.items()])
+
+
+def _arrow(kind: Any) -> Any:
+    if isinstance(kind, dict):
+        return pa.struct([(name, _arrow(own)) for name, own in kind.items()])
+    return pa.list_(_arrow(kind[0])) if isinstance(kind, list) else _TYPES[kind]
+
+
+SCHEMAS = {"argument": schema_of(ARGUMENT_COLUMNS), "sentence": schema_of(SENTENCE_COLUMNS)}
 
 
 def write_rows(stream: BinaryIO, rows: Sequence[Json], kind: Rows) -> None:
-    """Write rows with the schema of their kind."""
     table = pa.Table.from_pylist(list(rows), schema=SCHEMAS[kind])
     pq.write_table(table, stream, compression="zstd")
+
+
+def write_groups(stream: BinaryIO, groups: Iterable[Sequence[Json]], schema: Any) -> None:
+    """Write groups of rows as they come, so that memory does not grow with their number."""
+    with pq.ParquetWriter(stream, schema) as writer:
+        for rows in groups:
+            writer.write_table(pa.Table.from_pylist(list(rows), schema=schema))
 
 
 def column_names(path: str) -> list[str]:

@@ -33,7 +33,6 @@ class File:
 
     @classmethod
     def of(cls, path: str) -> File:
-        """Read a file's state and content."""
         try:
             with Path(path).open("rb") as stream:
                 status = os.fstat(stream.fileno())
@@ -66,9 +65,8 @@ class Shard:
     documents: int = 0
     unreadable: int = 0  # documents without a text, such as broken JSON
     chars: int = 0
-    duplicates: dict[str, str] = field(
-        default_factory=dict
-    )  # index in the shard -> where its id was used first
+    # Index in the shard -> where its id was used first.
+    duplicates: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +181,8 @@ class Reader:
         for number in range(shard.file, len(self._files)):
             if len(records) == shard.documents:
                 break
-            self._check(self._files[number])
+            if not self._files[number].is_unchanged():
+                raise self._changed(self._files[number])
             is_first = number == shard.file
             stream = self._from(number, shard.record if is_first else 0, shard.offset if is_first else None)
             for record in stream:
@@ -202,10 +201,6 @@ class Reader:
             if record.number >= start:
                 yield record
         self._next = (-1, 0)
-
-    def _check(self, file: File) -> None:
-        if not file.is_unchanged():
-            raise self._changed(file)
 
     def _changed(self, file: File) -> DataError:
         return DataError(

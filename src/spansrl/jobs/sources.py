@@ -23,7 +23,7 @@ from spansrl.formats.storage import DAMAGED, MAGIC, decompressed
 
 SUFFIXES = (".txt", ".jsonl", ".csv", ".parquet")
 _LINE_BYTES = 1 << 26  # a line of JSON may hold more than the text; a longer line is skipped unread
-_BLOCK = 1 << 16
+_LONG_LINE = f"too long: the line has more than {_LINE_BYTES:,} bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,17 @@ class Reading:
     id: str | None = None  # column of the id; None: the path and line
     lines: bool = False  # one document per line of .txt files, otherwise one per file
     max_chars: int = 1_000_000
+
+    def missing(self, columns: Sequence[str]) -> str | None:
+        """Return the reason why documents with these columns cannot be read, if there is one."""
+        absent = [column for column in self.columns if column not in columns]
+        found = ", ".join(map(str, columns[:10])) or "none"
+        return f"no column {absent[0]!r}; found {found}" if absent else None
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of text and id, if there is one."""
+        return [self.text] if self.id is None else [self.text, self.id]
 
 
 class Record(NamedTuple):
@@ -52,7 +63,7 @@ class Record(NamedTuple):
 
 
 def find_files(inputs: Sequence[str], *, leave_out: Path) -> tuple[list[str], int]:
-    """Return the files that files, directories and globs stand for, and how many others were skipped.
+    """Return the files that are named by files, directories and globs, and how many others were skipped.
 
     Directories are read recursively, in the order of names, without hidden files and without `leave_out`, the
     directory of the output. A file that is found twice is read once.
@@ -114,7 +125,7 @@ def read_records(
     """Yield the documents of a file from number `start` on; `offset` is that record's, if it has one."""
     read = _READERS[_suffix(path)]
     if read is _read_text and reading.lines:
-        read = _read_text_lines
+        read = _read_lines
     number = start
     try:
         for record in read(path, reading, start, offset):
@@ -150,27 +161,24 @@ def _read_text(path: str, reading: Reading, start: int, offset: int | None) -> I
         yield _record(0, where, where, raw, reading)
 
 
-def _read_text_lines(path: str, reading: Reading, start: int, offset: int | None) -> Iterator[Record]:
+def _read_lines(path: str, reading: Reading, start: int, offset: int | None) -> Iterator[Record]:
+    """One document per line, of text or of JSON."""
+    parse = _json_record if _suffix(path) == ".jsonl" else _text_record
     for number, begin, raw in _lines(path, start, offset):
         where = f"{shown(path)}:{number + 1}"
         if raw is None:
-            yield Record(number, where, where, reason=_long_line(), offset=begin)
+            yield Record(number, where, where, reason=_LONG_LINE, offset=begin)
         elif raw.strip():
-            yield _record(number, where, where, raw.rstrip(b"\r\n"), reading)._replace(offset=begin)
+            yield parse(number, where, raw, reading)._replace(offset=begin)
 
 
-def _read_jsonl(path: str, reading: Reading, start: int, offset: int | None) -> Iterator[Record]:
-    for number, begin, raw in _lines(path, start, offset):
-        where = f"{shown(path)}:{number + 1}"
-        if raw is None:
-            yield Record(number, where, where, reason=_long_line(), offset=begin)
-        elif stripped := raw.strip():
-            yield _json_record(number, where, stripped, reading)._replace(offset=begin)
+def _text_record(number: int, where: str, raw: bytes, reading: Reading) -> Record:
+    return _record(number, where, where, raw.rstrip(b"\r\n"), reading)
 
 
 def _json_record(number: int, where: str, raw: bytes, reading: Reading) -> Record:
     try:
-        row = json.loads(raw.decode("utf-8-sig"))
+        row = json.loads(raw.strip().decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         return Record(number, where, where, reason=_not_utf8(error))
     except json.JSONDecodeError as error:
@@ -179,13 +187,10 @@ def _json_record(number: int, where: str, raw: bytes, reading: Reading) -> Recor
         return Record(number, where, where, reason=f"not JSON: {error}")
     if not isinstance(row, dict):
         return Record(number, where, where, reason=f"expected a JSON object, found {kind(row)}")
-    if missing := [
-        column for column in (reading.text, reading.id) if column is not None and column not in row
-    ]:
-        return Record(number, where, where, reason=_no_column(missing[0], list(row)))
-    return _record(
-        number, where, where if reading.id is None else row[reading.id], row[reading.text], reading
-    )
+    if missing := reading.missing(list(row)):
+        return Record(number, where, where, reason=missing)
+    text, *ids = (row[column] for column in reading.columns)
+    return _record(number, where, ids[0] if ids else where, text, reading)
 
 
 def _lines(path: str, start: int, offset: int | None) -> Iterator[tuple[int, int | None, bytes | None]]:
@@ -220,11 +225,10 @@ def _read_csv(path: str, reading: Reading, start: int, offset: int | None) -> It
         header = next(rows, None)
         if header is None:
             return
-        columns = [reading.text] if reading.id is None else [reading.text, reading.id]
-        if missing := [column for column in columns if column not in header]:
-            yield Record(0, f"{shown(path)}:1", shown(path), reason=_no_column(missing[0], header))
+        if missing := reading.missing(header):
+            yield Record(0, f"{shown(path)}:1", shown(path), reason=missing)
             return
-        indices = [header.index(column) for column in columns]
+        indices = [header.index(column) for column in reading.columns]
         number = 0
         while True:
             where = f"{shown(path)}:{rows.line_num + 1}"
@@ -255,12 +259,10 @@ def _csv_record(
 def _read_parquet(path: str, reading: Reading, start: int, offset: int | None) -> Iterator[Record]:
     from spansrl.jobs import parquet  # an extra
 
-    columns = [reading.text] if reading.id is None else [reading.text, reading.id]
-    names = parquet.column_names(path)
-    if missing := [column for column in columns if column not in names]:
-        yield Record(0, shown(path), shown(path), reason=_no_column(missing[0], names))
+    if missing := reading.missing(parquet.column_names(path)):
+        yield Record(0, shown(path), shown(path), reason=missing)
         return
-    for number, (text, *ids) in parquet.read_values(path, columns, start):
+    for number, (text, *ids) in parquet.read_values(path, reading.columns, start):
         where = f"{shown(path)}:{number + 1}"
         yield _record(number, where, ids[0] if ids else where, text, reading)
 
@@ -268,7 +270,7 @@ def _read_parquet(path: str, reading: Reading, start: int, offset: int | None) -
 _Reader = Callable[[str, Reading, int, int | None], Iterator[Record]]
 _READERS: dict[str, _Reader] = {
     ".txt": _read_text,
-    ".jsonl": _read_jsonl,
+    ".jsonl": _read_lines,
     ".csv": _read_csv,
     ".parquet": _read_parquet,
 }
@@ -310,11 +312,3 @@ def _not_utf8(error: UnicodeDecodeError) -> str:
 
 def _too_long(found: str, reading: Reading) -> str:
     return f"too long: {found} characters, the limit is {reading.max_chars:,}"
-
-
-def _long_line() -> str:
-    return f"too long: the line has more than {_LINE_BYTES:,} bytes"
-
-
-def _no_column(column: str, columns: Sequence[str]) -> str:
-    return f"no column {column!r}; found {', '.join(map(str, columns[:10])) or 'none'}"

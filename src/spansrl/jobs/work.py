@@ -22,7 +22,7 @@ from spansrl.inference.directory import ModelDirectory
 from spansrl.inference.loading import find_model, load
 from spansrl.jobs.plan import File, Reader, Shard
 from spansrl.jobs.rows import ROWS, Rows
-from spansrl.jobs.sources import Reading, Record
+from spansrl.jobs.sources import Reading
 from spansrl.jobs.writing import Directory, Receipt, write_shard
 from spansrl.language.frames.store import index_path
 from spansrl.structures import Document
@@ -33,7 +33,7 @@ DEATHS = 2  # of workers that were labeling the same document alone
 
 @dataclass(frozen=True, slots=True)
 class Labeling:
-    """What the rows depend on, beside the input."""
+    """What the rows depend on, in addition to the input."""
 
     model: str | None = None
     predicates: tuple[str, ...] | None = None
@@ -116,7 +116,7 @@ class Worker:
         attempts.begin(shard)
         records = self._reader.read(shard)
         reasons = {k: record.reason for k, record in enumerate(records) if record.reason is not None}
-        reasons |= {int(k): _duplicate(records[int(k)], where) for k, where in shard.duplicates.items()}
+        reasons |= {int(k): f"the id is already used at {where}" for k, where in shard.duplicates.items()}
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", SpansrlWarning)
             good = [k for k in range(len(records)) if k not in reasons]
@@ -130,7 +130,10 @@ class Worker:
             sentences=sum(len(document.sentences) for document in documents.values()),
             rows=len(rows),
             cpu_seconds=round(time.process_time() - began, 3),
-            errors=[_error(records[k], reasons[k]) for k in sorted(reasons)],
+            errors=[
+                {"id": records[k].id, "where": records[k].where, "reason": reasons[k]}
+                for k in sorted(reasons)
+            ],
             warnings=dict(Counter(str(one.message) for one in caught)),
         )
         receipt = write_shard(directory, rows, self._task.labeling.rows, receipt)
@@ -143,9 +146,8 @@ class Worker:
         """Label documents together or, if that failed, one by one; return documents and reasons by index."""
         if not attempts.one_by_one:
             try:
-                return dict(
-                    zip(indices, label_texts(self._labels, texts, self._task.labeling), strict=True)
-                ), {}
+                labeled = label_texts(self._labels, texts, self._task.labeling)
+                return dict(zip(indices, labeled, strict=True)), {}
             except ConfigError:  # of no document in particular
                 raise
             except Exception:  # of one of the documents; which one, the next loop finds out
@@ -164,16 +166,7 @@ class Worker:
 
 
 def label_texts(labels: Labels, texts: Sequence[str], labeling: Labeling) -> list[Document]:
-    """Label texts with the settings of a job."""
     return list(labels.pipe(texts, predicates=labeling.predicates))
-
-
-def _duplicate(record: Record, where: str) -> str:
-    return f"the id is already used at {where}"
-
-
-def _error(record: Record, reason: str) -> dict[str, str]:
-    return {"id": record.id, "where": record.where, "reason": reason}
 
 
 class Attempts:
@@ -200,7 +193,6 @@ class Attempts:
             self._note(str(index))
 
     def remove(self) -> None:
-        """Forget the attempts: the shard is done."""
         self._path.unlink(missing_ok=True)
 
     def _note(self, line: str) -> None:

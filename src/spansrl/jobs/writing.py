@@ -47,30 +47,24 @@ class Directory:
 
     @property
     def manifest(self) -> Path:
-        """The manifest."""
         return self.out / "manifest.json"
 
     @property
     def errors(self) -> Path:
-        """The documents that could not be labeled."""
         return self.out / "errors.jsonl"
 
     @property
     def rows(self) -> Path:
-        """The directory of the rows."""
         return self.out / "rows"
 
     @property
     def progress(self) -> Path:
-        """The directory of receipts and attempts."""
         return self.out / "progress"
 
     def rows_of(self, shard: int) -> Path:
-        """The rows of a shard."""
         return self.rows / f"part-{shard:05d}.{self.to}"
 
     def receipt_of(self, shard: int) -> Path:
-        """The receipt of a shard."""
         return self.progress / f"part-{shard:05d}.json"
 
     def attempts_of(self, shard: int) -> Path:
@@ -84,6 +78,12 @@ class Directory:
             return found if self.rows_of(shard).stat().st_size == found.bytes else None
         except FileNotFoundError:
             return None
+
+    def make(self) -> None:
+        """Make the directories, or remove what an interrupted run left in them."""
+        for folder in (self.rows, self.progress):
+            folder.mkdir(exist_ok=True)
+        self.remove_temporaries()
 
     def remove_temporaries(self) -> None:
         """Remove what killed processes left behind."""
@@ -108,14 +108,12 @@ def open_durable(path: Path) -> Iterator[BinaryIO]:
         os.fsync(stream.fileno())
 
 
-def write_json(path: Path, value: Any, *, indent: int | None = None) -> None:
-    """Replace a JSON file atomically."""
+def write_json(path: Path, value: Any) -> None:
     with open_durable(path) as stream:
-        stream.write(json.dumps(value, indent=indent).encode() + b"\n")
+        stream.write(json.dumps(value).encode() + b"\n")
 
 
 def write_json_lines(path: Path, rows: Iterable[Json]) -> None:
-    """Replace a file of JSON Lines atomically."""
     with open_durable(path) as stream:
         for row in rows:
             stream.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")

@@ -38,7 +38,7 @@ class Trust:
     related: float = 0.75  # … among those of a related word (extract for extraction)
     frames: float = 0.94  # the first sense in the frames is right, for an unseen word
     particle: float = 0.65  # … for a particle that was not seen with its verb
-    verb: float = 0.70  # the sense that is called after the word is right, for an unseen verb
+    verb: float = 0.70  # the sense that is named after the word is right, for an unseen verb
     noun: float = 0.57
     adjective: float = 0.61
 
@@ -74,7 +74,6 @@ class SenseInventory:
 
     @classmethod
     def of(cls, sentences: Iterable[Sentence], lemmatizer: Lemmatizer) -> SenseInventory:
-        """Count the senses of every predicate that has one."""
         seen = [
             (prop.sense, sent.tokens[prop.pred], predicate_type(sent, prop))
             for sent in sentences
@@ -143,6 +142,14 @@ class SenseInventory:
             return self._best(fitting or related, logits, self.trust.related)
         return likely_stem(lemma, type) + _FIRST_SENSE, getattr(self.trust, type or "", self.trust.noun)
 
+    def others(
+        self, tokens: Sequence[str], pred: int, type: str | None, logits: Logits, chosen: str
+    ) -> dict[str, float]:
+        """The other senses that training saw with the predicate, and the share of each among them."""
+        seen = [k for k in self.seen(tokens[pred], type) if are_near(self.senses[k], tokens, pred)]
+        ids = [k for k in seen if self.senses[k] != chosen]
+        return {self.senses[k]: float(share) for k, share in zip(ids, _softmax(logits[ids]), strict=True)}
+
     def to_dict(self) -> dict[str, Any]:
         """The inventory as JSON, without its lemmatizer."""
         return {
@@ -199,10 +206,14 @@ class SenseInventory:
         return logits
 
     def _best(self, ids: Sequence[int], logits: Logits, trust: float) -> tuple[str, float]:
-        scores = logits[list(ids)].astype(np.float64)
-        weights = np.exp(scores - scores.max())
-        best = int(weights.argmax())
-        return self.senses[ids[best]], float(trust * weights[best] / weights.sum())
+        shares = _softmax(logits[list(ids)])
+        best = int(shares.argmax())
+        return self.senses[ids[best]], float(trust * shares[best])
+
+
+def _softmax(logits: Logits) -> npt.NDArray[np.float64]:
+    weights = np.exp(logits.astype(np.float64) - logits.max(initial=-np.inf))
+    return np.asarray(weights / weights.sum())
 
 
 def _no_counts() -> Counts:

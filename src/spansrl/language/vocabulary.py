@@ -33,7 +33,6 @@ class Vocabulary:
 
 
 def role_inventory(sentences: Iterable[Sentence]) -> tuple[str, ...]:
-    """All roles of the sentences' arguments, sorted."""
     return tuple(sorted({arg.role for sent in sentences for prop in sent.props for arg in prop.args}))
 
 

@@ -6,7 +6,7 @@ Everything per token or per argument happens once, in `Corpus.of`; making a batc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,10 @@ import torch
 from torch import Tensor
 
 from spansrl.arrays import IntArray, Ragged, offsets_of
+from spansrl.inference.model import Tokens
 from spansrl.language.senses import SenseInventory
 from spansrl.language.vocabulary import Vocabulary
+from spansrl.nn.lessons import Lessons
 from spansrl.nn.syntax import SyntaxGold, SyntaxLabels
 from spansrl.nn.tasks import TaskGold, TaskLabels
 from spansrl.structures import Sentence
@@ -32,19 +34,28 @@ class Gold:
 
 
 @dataclass(frozen=True, slots=True)
+class Teacher:
+    """The teachers' predictions of the arguments of a batch."""
+
+    targets: Tensor  # (N, T, C) see `outputs.base`; anything at padding
+    # (N,) share in the loss, gold having the rest: 0 where they were not asked, 1 without gold
+    weight: Tensor
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """S sentences with N propositions; T is the longest sentence's length."""
 
-    rows: IntArray  # (S,) the sentences' places in the corpus: what the embedder is asked for
+    rows: IntArray  # (S,) the sentences' indices in the corpus, which the embedder needs
     lengths: Tensor  # (N,) tokens of each proposition's sentence
     sentence_lengths: Tensor  # (S,)
     sentence: Tensor  # (N,) which of the S sentences
     pred: Tensor  # (N,)
     gold: Gold
+    longest: int  # T, known without asking the device
     syntax: SyntaxGold | None = None  # where heads and relations are learned too
     tasks: TaskGold | None = None  # where predicates and senses are learned too
-    teacher: Tensor | None = None  # (N, T, C) teachers' targets, see `outputs.base`; anything at padding
-    taught: Tensor | None = None  # (N,) whether the teachers were asked about the proposition
+    teacher: Teacher | None = None
 
     @classmethod
     def of_predicates(cls, sentence_lengths: IntArray, sentence: IntArray, pred: IntArray) -> Batch:
@@ -57,35 +68,33 @@ class Batch:
             sentence=torch.from_numpy(sentence),
             pred=torch.from_numpy(pred),
             gold=Gold(none, none, none, none),
+            longest=int(sentence_lengths.max(initial=0)),
         )
 
     @property
     def n_props(self) -> int:
-        """N"""
         return len(self.pred)
 
     def mask(self) -> Tensor:
         """(N, T) true at tokens, false at padding."""
-        longest = int(self.sentence_lengths.max())
-        return torch.arange(longest, device=self.lengths.device) < self.lengths[:, None]
+        return torch.arange(self.longest, device=self.lengths.device) < self.lengths[:, None]
 
-    def to(self, device: torch.device) -> Batch:
-        """The same batch on a device (the sentences' places stay in NumPy)."""
-        gold = Gold(
-            *(part.to(device) for part in (self.gold.prop, self.gold.role, self.gold.first, self.gold.last))
-        )
-        return Batch(
-            rows=self.rows,
-            lengths=self.lengths.to(device),
-            sentence_lengths=self.sentence_lengths.to(device),
-            sentence=self.sentence.to(device),
-            pred=self.pred.to(device),
-            gold=gold,
-            syntax=None if self.syntax is None else self.syntax.to(device),
-            tasks=None if self.tasks is None else self.tasks.to(device),
-            teacher=None if self.teacher is None else self.teacher.to(device),
-            taught=None if self.taught is None else self.taught.to(device),
-        )
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """The teachers' predictions of the arguments of a corpus."""
+
+    targets: Ragged  # (T, C) for each proposition that they were asked about
+    row: IntArray  # (P,) the proposition's row there; −1 where they were not asked
+    weight: npt.NDArray[np.float32]  # (P,)
+
+    def take(self, props: IntArray, longest: int) -> Teacher:
+        """The targets of a batch's propositions, of which the longest sentence has so many tokens."""
+        asked = self.row[props] >= 0  # (N,)
+        found = self.targets.padded(self.row[props[asked]]).astype(np.float32)
+        out = np.zeros((len(props), longest, found.shape[2]), dtype=np.float32)
+        out[asked, : found.shape[1]] = found
+        return Teacher(torch.from_numpy(out), torch.from_numpy(self.weight[props]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +111,8 @@ class Corpus:
     tasks: TaskLabels | None = None
     syntax: SyntaxLabels | None = None
     costs: IntArray | None = None  # (S,) what batches are grouped by, where it is not the number of tokens
-    partial: tuple[int, ...] = ()  # sizes of the corpora at the end in which not every predicate is labeled
-    teacher: Ragged | None = None  # one row per proposition: (T, ...); may end before the propositions do
+    more: tuple[int, ...] = ()  # sizes of the corpora at the end of which an epoch uses a share
+    taught: Taught | None = None
 
     @classmethod
     def of(
@@ -134,16 +143,48 @@ class Corpus:
             arg_offsets=offsets_of([len(args) for args in known]),
             args=np.array(flat, dtype=np.int64).reshape(-1, 3),
             tasks=tasks,
-            partial=tuple(map(len, partial)),
+            more=tuple(map(len, partial)),
         )
+
+    def with_raw(self, tokens: Sequence[Tokens], lessons: Lessons) -> Corpus:
+        """Add sentences without gold labels, for which there are only the teachers' predictions."""
+        lengths = lessons.classes.lengths
+        counts = np.diff(lessons.prop_offsets)
+        first = len(self.lengths)
+        return replace(
+            self,
+            tokens=(*self.tokens, *map(tuple, tokens)),
+            lengths=np.concatenate([self.lengths, lengths]),
+            prop_offsets=np.concatenate([self.prop_offsets, self.n_props + lessons.prop_offsets[1:]]),
+            prop_sentence=np.concatenate(
+                [self.prop_sentence, np.repeat(np.arange(first, first + len(lengths)), counts)]
+            ),
+            prop_pred=np.concatenate([self.prop_pred, lessons.pred]),
+            arg_offsets=np.pad(self.arg_offsets, (0, lessons.n_props), mode="edge"),
+            tasks=None if self.tasks is None else self.tasks.with_raw(lessons),
+            more=(*self.more, len(lengths)),
+        )
+
+    def taught_by(self, parts: Sequence[tuple[int, float, Lessons]]) -> Corpus:
+        """Add the teachers' predictions of arguments: first proposition, weight and lessons of each part."""
+        row = np.full(self.n_props, -1)
+        weight = np.zeros(self.n_props, dtype=np.float32)
+        done = 0
+        for first, share, lessons in parts:
+            row[first : first + lessons.n_props] = done + np.arange(lessons.n_props)
+            weight[first : first + lessons.n_props] = share
+            done += lessons.n_props
+        targets = [lessons.targets for _, _, lessons in parts]
+        values = np.concatenate([part.values for part in targets])
+        lengths = np.concatenate([part.lengths for part in targets])
+        return replace(self, taught=Taught(Ragged(values, offsets_of(lengths)), row, weight))
 
     @property
     def n_props(self) -> int:
-        """P"""
         return len(self.prop_pred)
 
     def batch(self, props: IntArray) -> Batch:
-        """The given propositions with the sentences they stand in, each sentence once."""
+        """The given propositions with their sentences, each sentence once."""
         return self._batch(np.unique(self.prop_sentence[props]), props)
 
     def sentence_batch(self, rows: IntArray) -> Batch:
@@ -159,6 +200,7 @@ class Corpus:
         args = torch.from_numpy(self.args[np.repeat(first, counts) + within])  # (K, 3)
         prop = torch.from_numpy(np.repeat(np.arange(len(props)), counts))
         gold = Gold(prop, role=args[:, 0], first=args[:, 1], last=args[:, 2])
+        longest = int(self.lengths[rows].max(initial=0))
         return Batch(
             rows=rows,
             lengths=torch.from_numpy(self.lengths[self.prop_sentence[props]]),
@@ -166,21 +208,11 @@ class Corpus:
             sentence=torch.from_numpy(np.searchsorted(rows, self.prop_sentence[props])),
             pred=torch.from_numpy(self.prop_pred[props]),
             gold=gold,
+            longest=longest,
             tasks=None if self.tasks is None else self.tasks.take(rows, props),
             syntax=None if self.syntax is None else self.syntax.take(rows),
-            **self._teacher(rows, props),
+            teacher=None if self.taught is None else self.taught.take(props, longest),
         )
-
-    def _teacher(self, rows: IntArray, props: IntArray) -> dict[str, Tensor]:
-        """The teachers' targets, and which propositions they were asked about."""
-        if self.teacher is None:
-            return {}
-        longest = int(self.lengths[rows].max(initial=0))
-        taught = torch.from_numpy(props < len(self.teacher))  # (N,)
-        found = torch.from_numpy(self.teacher.padded(props[taught.numpy()])).float().flatten(2)
-        out = torch.zeros(len(props), longest, found.shape[2])
-        out[taught] = torch.nn.functional.pad(found, (0, 0, 0, longest - found.shape[1]))
-        return {"teacher": out, "taught": taught}
 
     def whole(self) -> Batch:
         """Every proposition, in order."""
@@ -198,7 +230,6 @@ class Corpus:
         return [items[chosen] for chosen in _shuffled(lengths, batch_size, order)]
 
     def steps(self, batch_size: int, shares: Sequence[float] = (), *, by_sentence: bool) -> int:
-        """Batches in an epoch."""
         return -(-len(self._items(by_sentence, shares)[0]) // batch_size)
 
     def _items(
@@ -214,13 +245,13 @@ class Corpus:
         return np.flatnonzero(used), costs[used]
 
     def _used(self, shares: Sequence[float], epoch: int) -> npt.NDArray[np.bool_]:
-        """(S,) the sentences of an epoch: all fully labeled ones, and the next share of each partial corpus.
+        """(S,) the sentences of an epoch: all fully labeled ones, and the next share of each further corpus.
 
         Every epoch has the same number of them, and 1 / share epochs together have all.
         """
         used = np.ones(len(self.lengths), dtype=bool)
-        first = len(used) - sum(self.partial)
-        for size, share in zip(self.partial, shares, strict=bool(shares)):
+        first = len(used) - sum(self.more)
+        for size, share in zip(self.more, shares, strict=bool(shares)):
             count = max(1, round(share * size)) if size else 0
             chosen = np.arange(epoch * count, (epoch + 1) * count)
             order = np.random.default_rng(0).permutation(size)

@@ -58,7 +58,7 @@ class Mixture(nn.Module):
 
     @classmethod
     def of(cls, experts: Sequence[Network]) -> Mixture:
-        """Initialised as Appendix C.2 says: zero gates, identity, and the mean of the experts' role rows."""
+        """Initialized as in Appendix C.2: zero gates, identity, and the mean of the experts' role rows."""
         check_experts(experts, same_width=True)
         first = experts[0]
         if not first.output.can_be_mixed:
@@ -66,16 +66,20 @@ class Mixture(nn.Module):
                 f"a mixture cannot have {first.output.name} output; combine these models as a product"
             )
         mixture = cls(len(experts), first.encoder.out_width, len(first.roles), first.config.output.span_end)
-        rows = [_role_rows(expert, first.roles.items) for expert in experts]
+        rows = [role_rows(expert, first.roles.items) for expert in experts]
         mixture.roles.data.copy_(torch.stack(rows).mean(dim=0))
         return mixture
 
     def forward(self, features: Sequence[Tensor], mask: Tensor) -> SpanLogits:
         """The experts' token vectors (N, T, D) each, mask (N, T) -> scores of all spans"""
-        weights = self.gate.softmax(dim=0)
-        h = torch.stack([weight * part for weight, part in zip(weights, features, strict=True)]).sum(dim=0)
+        h = self.mixed(features)
         roles = self.roles @ self.transform  # W[r]·W_s x = (W_sᵀ W[r])·x: (R, 2D)
         return span_logits(*boundary_scores(h, roles), mask, self.span_end)
+
+    def mixed(self, features: Sequence[Tensor]) -> Tensor:
+        """The weighted sum of vectors of the same shape, one from each expert."""
+        weights = self.gate.softmax(dim=0)
+        return torch.stack([weight * part for weight, part in zip(weights, features, strict=True)]).sum(dim=0)
 
     def loss(self, batch: Batch, inputs: MixtureInput) -> Tensor:
         """Mean negative log-likelihood of the batch's gold arguments."""
@@ -88,10 +92,6 @@ class MixtureInput:
 
     features: tuple[Tensor, ...]  # M × (N, T, D)
 
-    def to(self, device: torch.device) -> MixtureInput:
-        """The same vectors on a device."""
-        return MixtureInput(tuple(part.to(device) for part in self.features))
-
 
 @dataclass(frozen=True, slots=True)
 class ExpertFeatures:
@@ -101,7 +101,6 @@ class ExpertFeatures:
     stores: tuple[Ragged, ...]  # a row per proposition
 
     def take(self, props: Any) -> MixtureInput:
-        """The vectors of chosen propositions."""
         return MixtureInput(tuple(torch.from_numpy(store.padded(props)).float() for store in self.stores))
 
 
@@ -119,9 +118,8 @@ def expert_features(
         def compute(rows: list[int], expert: Network = expert, inputs: Any = inputs) -> list[Any]:
             batch = corpus.batch(np.array(rows))
             with torch.inference_mode(), evaluating(expert):
-                h = expert.token_features(
-                    batch, expert.embedder.take(inputs, batch.rows)
-                ).numpy()  # (N, T, D)
+                taken = expert.embedder.take(inputs, batch.rows)
+                h = expert.token_features(batch, taken).numpy()  # (N, T, D)
             return [h[k, : lengths[row]] for k, row in enumerate(rows)]
 
         stores.append(cached_rows(path, lengths, (expert.encoder.out_width,), compute, progress))
@@ -139,7 +137,6 @@ class Ensemble:
 
     @property
     def roles(self) -> Sequence[str]:
-        """The names of the scores' role axis."""
         return self.networks[0].roles.items
 
     def prepare(self, sentences: Sequence[Tokens]) -> Prepared:
@@ -147,13 +144,11 @@ class Ensemble:
         return Prepared(sentences, lengths_of(sentences))
 
     def encode(self, prepared: Prepared, rows: IntArray) -> Encoding:
-        """Compute each expert's token vectors of a batch."""
         sentences = [tuple(prepared.sentences[row]) for row in rows.tolist()]
         return Encoding(sentences, lengths_of(sentences), self.token_vectors(sentences))
 
     @torch.inference_mode()
     def score(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
-        """Score predicates, one row each."""
         batch = Batch.of_predicates(encoding.lengths, sentence, pred)
         return PredicateScores(self.scores(encoding, batch))
 
@@ -204,7 +199,6 @@ class MixtureModel(Ensemble):
         return super().encode(prepared, rows)
 
     def scores(self, encoding: Encoding, batch: Batch) -> Scores:
-        """The mixture of the experts' features, scored."""
         features = self._remembered(encoding, batch)
         if features is None:
             if encoding.vectors is None:
@@ -256,20 +250,15 @@ def share_sources(experts: Sequence[Network]) -> None:
             expert.embedder.source = sources.setdefault(source.fingerprint(), source)
 
 
-def _alignment(expert: Network, roles: Sequence[str]) -> Tensor:
-    """Where each of the roles is in the expert's own order."""
-    return torch.from_numpy(expert.roles.ids(roles))
-
-
-def _role_rows(expert: Network, roles: Sequence[str]) -> Tensor:
+def role_rows(expert: Network, roles: Sequence[str]) -> Tensor:
     """W of an expert in the order of the given roles: (R, 2D)"""
-    return expert.output.role_vectors()[_alignment(expert, roles)]
+    return expert.output.role_vectors()[torch.from_numpy(expert.roles.ids(roles))]
 
 
 def propositions_fingerprint(corpus: Corpus) -> str:
     """A hash of the tokens and of where the predicates are."""
-    places = corpus.prop_sentence.tobytes() + corpus.prop_pred.tobytes()
-    return hash_of(corpus_fingerprint(corpus.tokens) + hash_of(places))
+    indices = corpus.prop_sentence.tobytes() + corpus.prop_pred.tobytes()
+    return hash_of(corpus_fingerprint(corpus.tokens) + hash_of(indices))
 
 
 def fingerprint(expert: Network) -> str:

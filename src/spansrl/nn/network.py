@@ -1,8 +1,9 @@
-"""A model: embedder, encoder and output put together as the config says; its loss, and scores to decode."""
+"""A model: embedder, encoder and output put together by the config; its loss, and scores to decode."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from spansrl.inference.config import ModelConfig
 from spansrl.inference.model import Encoding, PredicateScores, Prepared, Tokens, lengths_of, narrowed
 from spansrl.language.vocabulary import Vocabulary
 from spansrl.nn.batch import Batch
+from spansrl.nn.devices import on_device
 from spansrl.nn.embedders import Embedder
 from spansrl.nn.encoders import build_encoder
 from spansrl.nn.encoders.predicates import MarkedEncoder, OnePassEncoder
@@ -33,7 +35,6 @@ class Network(nn.Module):
         self, config: ModelConfig, roles: Sequence[str], embedder: Embedder, senses: Sequence[str] = ()
     ) -> None:
         super().__init__()
-        self.teacher_weight = 0.0  # share of teachers in the loss of the arguments
         self.config = config
         self.roles = Vocabulary(roles)
         self.senses = Vocabulary(senses) if config.tasks.any else None
@@ -49,8 +50,7 @@ class Network(nn.Module):
 
     def token_features(self, batch: Batch, inputs: Any) -> Tensor:
         """h of the paper's Eq. 4: (N, T, D)"""
-        h: Tensor = self.encoder(self.embedder(inputs), batch)
-        return h
+        return self.encoder(self.embedder(inputs), batch)
 
     def forward(self, batch: Batch, inputs: Any) -> dict[str, Tensor]:
         """The named arrays of scores that the output returns."""
@@ -62,19 +62,21 @@ class Network(nn.Module):
 
     def loss(self, batch: Batch, inputs: Any) -> Tensor:
         """Mean negative log-likelihood of the propositions: of arguments and, where learned, the rest."""
-        x = self.embedder(inputs)  # (S, T, D)
-        total: Tensor = x.new_zeros(())
-        if batch.n_props:
-            h = self.encoder(x, batch)  # (N, T, width)
-            total = self.output.loss(h, batch, self.teacher_weight)
-            if self.syntax is not None and batch.syntax is not None:
-                labels = batch.syntax.heads[batch.sentence], batch.syntax.relations[batch.sentence]
-                total = total + self.config.tasks.syntax * self.syntax.loss(h, batch.mask(), *labels)
-        if self.tasks is not None and batch.tasks is not None:
-            total = total + self.tasks.loss(x, batch.sentence, batch.pred, batch.tasks) / max(
-                1, batch.n_props
-            )
-        return total
+        x = _single(self.embedder(inputs))  # (S, T, D)
+        h = _single(self.encoder(x, batch)) if batch.n_props else None  # (N, T, width)
+        # Mixed precision ends here: differences between scores are smaller than bfloat16's steps.
+        with torch.autocast(x.device.type, enabled=False):
+            total: Tensor = x.new_zeros(())
+            if h is not None:
+                total = self.output.loss(h, batch)
+                if self.syntax is not None and batch.syntax is not None:
+                    labels = batch.syntax.heads[batch.sentence], batch.syntax.relations[batch.sentence]
+                    total = total + self.config.tasks.syntax * self.syntax.loss(h, batch.mask(), *labels)
+            if self.tasks is not None and batch.tasks is not None:
+                total = total + self.tasks.loss(x, batch.sentence, batch.pred, batch.tasks) / max(
+                    1, batch.n_props
+                )
+            return total
 
 
 class TorchModel:
@@ -85,17 +87,14 @@ class TorchModel:
 
     @property
     def networks(self) -> Sequence[Network]:
-        """The networks that it is made of."""
         return [self.network]
 
     @property
     def roles(self) -> Sequence[str]:
-        """The names of the scores' role axis."""
         return self.network.roles.items
 
     @property
     def finds_predicates(self) -> bool:
-        """Whether the network has learned which tokens are predicates."""
         return self.network.tasks is not None
 
     def prepare(self, sentences: Sequence[Tokens]) -> Prepared:
@@ -116,7 +115,7 @@ class TorchModel:
         else:
             inputs = embedder.take(prepared.inputs, rows)
         with evaluating(self.network):
-            x = embedder(inputs.to(self._device))
+            x = embedder(on_device(inputs, self._device))
             classes = None if tasks is None else tasks.predicates(x).cpu().numpy()
         return Encoding(sentences, lengths_of(sentences), x.cpu().numpy(), classes)
 
@@ -125,8 +124,8 @@ class TorchModel:
         """Score predicates, one row each; the network is in eval mode meanwhile."""
         network = self.network
         encoding, sentence = narrowed(encoding, sentence)
-        batch = Batch.of_predicates(encoding.lengths, sentence, pred).to(self._device)
-        x = torch.from_numpy(encoding.vectors).to(self._device)
+        batch = Batch.of_predicates(encoding.lengths, sentence, pred)
+        batch, x = on_device((batch, torch.from_numpy(encoding.vectors)), self._device)
         with evaluating(network):
             scores = network.scores(network.encoder(x, batch), batch)
             if network.tasks is None:
@@ -138,21 +137,23 @@ class TorchModel:
         return next(self.network.parameters()).device
 
 
-class evaluating:  # noqa: N801 (a context manager that reads as a word)
-    """A block in which a module is in eval mode; afterwards it is as it was."""
-
-    def __init__(self, module: nn.Module) -> None:
-        self.module = module
-
-    def __enter__(self) -> None:
-        self.was_training = self.module.training
-        self.module.eval()
-
-    def __exit__(self, *_: object) -> None:
-        self.module.train(self.was_training)
+@contextmanager
+def evaluating(module: nn.Module) -> Iterator[None]:
+    """A block in which a module is in eval mode; afterwards its mode is restored."""
+    was_training = module.training
+    module.eval()
+    try:
+        yield
+    finally:
+        module.train(was_training)
 
 
 def to_scores(kind: str, arrays: Mapping[str, Tensor], batch: Batch) -> Scores:
     """An output's arrays as NumPy scores."""
     found = {name: array.detach().cpu().numpy() for name, array in arrays.items()}
     return make_scores(kind, found, batch.lengths.cpu().numpy(), batch.pred.cpu().numpy())
+
+
+def _single(x: Tensor) -> Tensor:
+    """Vectors of mixed precision in single precision."""
+    return x.float() if x.dtype == torch.bfloat16 else x

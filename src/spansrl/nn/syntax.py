@@ -1,4 +1,4 @@
-"""Syntax as a scaffold: the head and relation of each token, learned beside the arguments, dropped at export.
+"""Syntax as a scaffold: the head and relation of each token, learned with the arguments, dropped at export.
 
 Strubell et al. 2018 and Swayamdipta et al. 2018 are the models; here heads are scored from the encoder's
 token features by a bilinear product, and relations from a token with its gold head. The root is its own head.
@@ -37,10 +37,6 @@ class SyntaxGold:
     heads: Tensor  # (S, T)
     relations: Tensor  # (S, T)
 
-    def to(self, device: torch.device) -> SyntaxGold:
-        """The same on a device."""
-        return SyntaxGold(self.heads.to(device), self.relations.to(device))
-
 
 @dataclass(frozen=True, slots=True)
 class SyntaxLabels:
@@ -60,7 +56,6 @@ class SyntaxLabels:
         return cls(Ragged.of(rows, like=np.zeros((0, 2), np.int64)))
 
     def take(self, rows: IntArray) -> SyntaxGold:
-        """The labels of a batch's sentences."""
         found = self.labels.padded(rows)  # (S, T, 2)
         inside = np.arange(found.shape[1]) < self.labels.lengths[rows][:, None]
         heads, relations = np.moveaxis(np.where(inside[:, :, None], found, IGNORED), 2, 0)

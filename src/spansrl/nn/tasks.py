@@ -1,4 +1,4 @@
-"""What a text needs beside arguments: which tokens are predicates, of which type, and in which sense.
+"""What a text needs besides arguments: which tokens are predicates, of which type, and in which sense.
 
 Both are read from the token vectors of the one pass per sentence, and learned with the arguments, as further
 terms of one joint likelihood.
@@ -10,39 +10,40 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from spansrl.arrays import IntArray, Ragged
+from spansrl.arrays import IntArray, Ragged, offsets_of
 from spansrl.inference.model import NO_PREDICATE
 from spansrl.language.lemmas import predicate_type
 from spansrl.language.senses import SenseInventory
+from spansrl.nn.lessons import Lessons
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 
-IGNORED = -100  # what cross_entropy leaves out
+IGNORED = -100  # no class
+N_CLASSES = 1 + len(PREDICATE_TYPES)
+FloatArray = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class TaskGold:
-    """A batch's gold predicates and senses; C is the largest number of candidates."""
+    """A batch's predicates and senses, by gold or by teachers; C is the largest number of candidates."""
 
-    types: Tensor  # (S, T) class of each token; IGNORED at padding
-    sense: Tensor  # (N,) the gold sense's place among its candidates; IGNORED where there is none
+    types: Tensor  # (S, T, K) probability of each token's classes; zero at padding and where nothing is known
+    sense: Tensor  # (N, C) probability of the candidates; zero where there is nothing to choose
     candidates: Tensor  # (N, C) senses to choose from; −1 beyond a predicate's own
-
-    def to(self, device: torch.device) -> TaskGold:
-        """The same on a device."""
-        return TaskGold(self.types.to(device), self.sense.to(device), self.candidates.to(device))
 
 
 @dataclass(frozen=True, slots=True)
 class TaskLabels:
     """A corpus's gold predicates and senses as arrays."""
 
-    types: Ragged  # a row per sentence
-    sense: IntArray  # (P,)
+    types: Ragged  # a row per sentence: (T,) the tokens' classes; IGNORED where nothing is known
+    sense: IntArray  # (P,) the gold sense's index among its candidates; IGNORED where there is none
     candidates: IntArray  # (P, C)
+    raw: Lessons | None = None  # on the sentences at the end, which have no gold
 
     @classmethod
     def of(
@@ -70,11 +71,49 @@ class TaskLabels:
         return cls(Ragged.of(types, like=np.zeros(0, np.int64)), sense, candidates)
 
     def take(self, rows: IntArray, props: IntArray) -> TaskGold:
-        """The labels of a batch's sentences and propositions."""
         lengths = self.types.lengths[rows]
-        types = self.types.padded(rows)  # (S, T)
-        types = np.where(np.arange(types.shape[1]) < lengths[:, None], types, IGNORED)
-        return TaskGold(*map(torch.from_numpy, (types, self.sense[props], self.candidates[props])))
+        classes = self.types.padded(rows)  # (S, T)
+        classes = np.where(np.arange(classes.shape[1]) < lengths[:, None], classes, IGNORED)
+        types = _one_hot(classes, N_CLASSES)
+        sense = _one_hot(self.sense[props], self.candidates.shape[1])
+        if self.raw is not None:
+            self._add_raw(self.raw, types, sense, rows, props)
+        return TaskGold(*map(torch.from_numpy, (types, sense, self.candidates[props])))
+
+    def _add_raw(
+        self, raw: Lessons, types: FloatArray, sense: FloatArray, rows: IntArray, props: IntArray
+    ) -> None:
+        """Fill in the teachers' predictions for sentences without gold."""
+        row, prop = rows - (len(self.types) - len(raw.classes)), props - (len(self.sense) - raw.n_props)
+        if (row >= 0).any():
+            lengths = raw.classes.lengths[row[row >= 0]]
+            found = raw.classes.padded(row[row >= 0])  # (raw sentences, their longest, K)
+            found = np.where((np.arange(found.shape[1]) < lengths[:, None])[:, :, None], found, 0)
+            types[row >= 0, : found.shape[1]] = found
+            sense[prop >= 0, : raw.senses.shape[1]] = raw.senses[prop[prop >= 0]]
+
+    def with_raw(self, lessons: Lessons) -> TaskLabels:
+        """Add sentences for which there are only teachers' predictions."""
+        widest = max(self.candidates.shape[1], lessons.candidates.shape[1])
+        candidates = [
+            np.pad(part, ((0, 0), (0, widest - part.shape[1])), constant_values=-1)
+            for part in (self.candidates, lessons.candidates)
+        ]
+        values = np.full(len(lessons.classes.values), IGNORED, dtype=np.int64)
+        return TaskLabels(
+            types=Ragged(
+                np.concatenate([self.types.values, values]),
+                offsets_of(np.concatenate([self.types.lengths, lessons.classes.lengths])),
+            ),
+            sense=np.pad(self.sense, (0, lessons.n_props), constant_values=IGNORED),
+            candidates=np.concatenate(candidates),
+            raw=lessons,
+        )
+
+
+def _one_hot(index: IntArray, size: int) -> FloatArray:
+    """(…, size): one at the index, or zeros for IGNORED"""
+    return np.asarray(index[..., None] == np.arange(size), dtype=np.float32)
 
 
 def _token_classes(sent: Sentence) -> IntArray:
@@ -93,27 +132,26 @@ class TaskHeads(nn.Module):
 
     def __init__(self, width: int, n_senses: int, dropout: float) -> None:
         super().__init__()
-        self.predicate = _mlp(width, 1 + len(PREDICATE_TYPES), dropout)
+        self.predicate = _mlp(width, N_CLASSES, dropout)
         self.sense = _mlp(width, n_senses, dropout)
 
     def predicates(self, x: Tensor) -> Tensor:
         """Token vectors (S, T, D) -> classes (S, T, 1 + types)"""
-        out: Tensor = self.predicate(x)
-        return out
+        return self.predicate(x)
 
     def senses(self, x: Tensor, sentence: Tensor, pred: Tensor) -> Tensor:
         """Token vectors (S, T, D) -> senses of the predicates (N, V)"""
-        out: Tensor = self.sense(x[sentence, pred])
-        return out
+        return self.sense(x[sentence, pred])
 
     def loss(self, x: Tensor, sentence: Tensor, pred: Tensor, gold: TaskGold) -> Tensor:
         """Negative log-likelihood of the gold classes and senses, summed over the batch."""
-        classes = self.predicates(x).flatten(0, 1)  # (S · T, classes)
-        total = cross_entropy(classes, gold.types.flatten(), ignore_index=IGNORED, reduction="sum")
+        total: Tensor = cross_entropy(
+            self.predicates(x).flatten(0, 1), gold.types.flatten(0, 1), reduction="sum"
+        )
         if len(pred):
             logits = self.senses(x, sentence, pred).gather(1, gold.candidates.clamp(min=0))  # (N, C)
             logits = logits.masked_fill(gold.candidates < 0, -1e9)
-            total = total + cross_entropy(logits, gold.sense, ignore_index=IGNORED, reduction="sum")
+            total = total + cross_entropy(logits, gold.sense, reduction="sum")
         return total
 
 

@@ -53,7 +53,7 @@ def create_app(
 
     `load` is called once, in a worker thread, when the application starts; until it returns, labeling is
     refused with 503. If it raises, `on_failure` gets the error. `hosts` are the names that the Host header
-    may have. `app.state.service.finish()` tells the application that the process is about to end.
+    may have. `app.state.service.finish()` announces the end of the process.
     """
     service = Service(load, limits or Limits(), on_failure)
 

@@ -60,13 +60,14 @@ class Options:
     @property
     def key(self) -> object:
         """Sentences whose options agree in this may be labeled together."""
-        return self.predicates, self.min_prob, self.decoder
+        return self.predicates, self.min_prob, self.decoder, self.explain
 
     def steps(
         self, pipeline: LabelsSentences, sentences: Sequence[Sentence]
     ) -> Generator[int, None, list[Sentence]]:
-        if self.decoder is not None and isinstance(pipeline, Pipeline):
-            pipeline = replace(pipeline, decoder=self.decoder)
+        if isinstance(pipeline, Pipeline):
+            decoder = self.decoder or pipeline.decoder
+            pipeline = replace(pipeline, decoder=decoder, alternatives=self.explain)
         return pipeline.steps(sentences, predicates=self.predicates, min_prob=self.min_prob)
 
     def render(self, sent: Sentence, frames: FrameIndex | None) -> Rendered:
@@ -74,10 +75,11 @@ class Options:
         if self.explain:
             for prop, out in zip(sent.props, data["props"], strict=True):
                 out.update(_explanation(prop, frames))
+        bare = self.predicates != PREDICATE_TYPES  # auxiliaries too, if they were requested
         return Rendered(
             _json(data),
-            _json(sentence_html(sent, frames=frames)) if self.html else None,
-            _json(sentence_svg(sent, frames=frames)) if self.svg else None,
+            _json(sentence_html(sent, frames=frames, auxiliaries=bare)) if self.html else None,
+            _json(sentence_svg(sent, frames=frames, auxiliaries=bare)) if self.svg else None,
         )
 
 
@@ -87,7 +89,7 @@ class Job:
 
     text: str | None
     tokens: tuple[str, ...] = ()
-    predicates: tuple[int, ...] = ()  # token indices, if the options say that they are given
+    predicates: tuple[int, ...] = ()  # token indices, if the option is "given"
     id: str | None = None
     options: Options = Options()
 
@@ -102,7 +104,6 @@ class Job:
         return sentences_of(self.text)
 
     def result(self, sentences: Sequence[Rendered]) -> bytes:
-        """The result as a JSON object."""
         fields = {"id": self.id, "text": self.text}
         out = {name: _json(value) for name, value in fields.items() if value is not None}
         if self.text is not None and not looks_english(_WORD.findall(self.text[:_SAMPLE])):
@@ -116,16 +117,22 @@ class Job:
 
 
 def _explanation(prop: Proposition, frames: FrameIndex | None) -> dict[str, Any]:
-    """What PropBank's frames say about a proposition: its sense, its roles, other senses of the word."""
+    """A proposition in PropBank's frames: its sense, its roles, other senses of the word.
+
+    Senses that the model has learned come first, with their probabilities.
+    """
     if frames is None or prop.sense is None:
-        return {}
+        return {"alternatives": []}
+    probs: dict[str, float] = prop.extra.get("alternatives", {})
     others = frames.rolesets(prop.lemma, prop.type) if prop.lemma else ()
+    ranked = [*sorted(probs, key=probs.__getitem__, reverse=True), *others]
     return {
         "definition": frames.definition(prop.sense),
         "roles": frames.roles(prop.sense) or {},
         "alternatives": [
-            {"sense": sense, "definition": frames.definition(sense)}
-            for sense in others
+            {"sense": sense, "definition": frames.definition(sense) or ""}
+            | ({"prob": round(probs[sense], 4)} if sense in probs else {})
+            for sense in dict.fromkeys(ranked)
             if sense != prop.sense
         ],
     }

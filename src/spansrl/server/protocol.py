@@ -30,7 +30,7 @@ class _Snapshot(NamedTuple):
 
     @property
     def waits_for_client(self) -> bool:
-        """Whether the client should send a request, or read what it asked for."""
+        """Whether the client should send a request, or read its answer."""
         return self.unsent > 0 or self.cycle is None or self.cycle.response_complete
 
 

@@ -14,7 +14,7 @@ CLIENT_GONE = 499  # nginx's number for it
 
 
 class RefusedError(Exception):
-    """A request that does not get what it asked for.
+    """A request that is refused.
 
     `details` name the wrong fields; `retry_after` is in seconds, for what may work later.
     """

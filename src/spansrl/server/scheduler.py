@@ -47,8 +47,6 @@ class BusyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One sentence of a request."""
-
     ticket: Ticket
     job: int
     index: int  # of the sentence in the result of its job
@@ -66,7 +64,7 @@ class Piece:
 
 
 class Ticket:
-    """The jobs of one request, and how far they are."""
+    """The jobs of one request, and their progress."""
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self.jobs = jobs
@@ -117,8 +115,6 @@ class Ticket:
 
 
 class Run:
-    """Sentences that are being labeled together."""
-
     def __init__(self, pipeline: LabelsSentences, pieces: Sequence[Piece]) -> None:
         self.pieces = pieces
         self.left = sum(piece.cost for piece in pieces)

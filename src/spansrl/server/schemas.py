@@ -96,13 +96,14 @@ class Options(_Message):
     """How to label, and what to return."""
 
     predicates: Predicates = None
-    min_prob: (
-        Annotated[
-            float, Field(ge=0, le=1, strict=False, description="Leave out arguments that are less probable.")
-        ]
-        | None
-    ) = None
-    decoder: Annotated[Literal[DECODERS], Field(description="How arguments are chosen.")] | None = None  # type: ignore[valid-type]
+    min_prob: Annotated[
+        Annotated[float, Field(ge=0, le=1, strict=False)] | None,
+        Field(description="Leave out arguments that are less probable; the model's threshold by default."),
+    ] = None
+    decoder: Annotated[
+        Literal[DECODERS] | None,  # type: ignore[valid-type]
+        Field(description="How arguments are chosen; the model's decoder by default."),
+    ] = None
     html: Annotated[bool, Field(description="Add a drawing of each sentence as an HTML fragment.")] = False
     svg: Annotated[bool, Field(description="Add a drawing of each sentence as SVG.")] = False
     explain: Annotated[
@@ -130,9 +131,13 @@ class Item(_Message):
 
     model_config = ConfigDict(json_schema_extra=_exactly_one("text", "tokens"))
 
-    id: Annotated[Text, Field(max_length=200, description="Returned with the result.")] | None = None
-    text: Annotated[Text, Field(description="Plain text of any number of sentences.")] | None = None
-    tokens: Annotated[list[Token], Field(min_length=1, description="One sentence.")] | None = None
+    id: Annotated[
+        Annotated[Text, Field(max_length=200)] | None, Field(description="Returned with the result.")
+    ] = None
+    text: Annotated[Text | None, Field(description="Plain text of any number of sentences.")] = None
+    tokens: Annotated[
+        Annotated[list[Token], Field(min_length=1)] | None, Field(description="The tokens of one sentence.")
+    ] = None
     predicates: Predicates = None
 
     @model_validator(mode="after")
@@ -161,11 +166,7 @@ class Item(_Message):
             id=self.id,
             options=labeling.Options(
                 predicates=GIVEN if wanted.given else tuple(t for t in PREDICATE_TYPES if t in wanted.types),
-                min_prob=options.min_prob,
-                decoder=options.decoder,
-                html=options.html,
-                svg=options.svg,
-                explain=options.explain,
+                **options.model_dump(include={"min_prob", "decoder", "html", "svg", "explain"}),
             ),
         )
 
@@ -175,8 +176,12 @@ class LabelRequest(Options, Item):
 
     model_config = ConfigDict(json_schema_extra=_exactly_one("text", "texts", "tokens", "items"))
 
-    texts: Annotated[list[Text], Field(min_length=1, description="Several texts.")] | None = None
-    items: Annotated[list[Item], Field(min_length=1, description="Several texts or sentences.")] | None = None
+    texts: Annotated[
+        Annotated[list[Text], Field(min_length=1)] | None, Field(description="Several texts.")
+    ] = None
+    items: Annotated[
+        Annotated[list[Item], Field(min_length=1)] | None, Field(description="Several texts or sentences.")
+    ] = None
 
     @model_validator(mode="after")
     def check(self) -> Self:
@@ -203,7 +208,10 @@ class Result(_Answer):
     id: Annotated[str, Field(description="From the item.")] = ""
     text: Annotated[str, Field(description="From the item, if it was a text.")] = ""
     warnings: Annotated[list[str], Field(description="For people: why labels may be wrong.")] = []
-    sentences: list[Annotated[dict[str, Any], WithJsonSchema({"$ref": SENTENCE})]]
+    sentences: Annotated[
+        list[Annotated[dict[str, Any], WithJsonSchema({"$ref": SENTENCE})]],
+        Field(description="The labeled sentences."),
+    ]
     html: Annotated[list[str], Field(description="One HTML fragment per sentence.")] = []
     svg: Annotated[list[str], Field(description="One SVG image per sentence.")] = []
 

@@ -109,7 +109,7 @@ class LabelStream:
                     reading.cancel()
                     stopping.cancel()
             except* ClientGoneError:
-                pass  # nobody is left to tell
+                pass  # there is nobody to answer
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _read(self, request: Request, inbox: Inbox) -> None:

@@ -79,7 +79,7 @@ def save_weights(directory: Path, module: nn.Module, *, epoch: int) -> None:
 
 
 def saved_epoch(directory: Path) -> int | None:
-    """The epoch of a directory's weights; None where there are none, or where they do not say."""
+    """The epoch of a directory's weights; None without weights, or if they do not record it."""
     path = directory / WEIGHTS
     epoch = _read_metadata(path).get("epoch", "") if path.exists() else ""
     return int(epoch) if epoch.isdecimal() else None
@@ -150,7 +150,7 @@ def save_state(
     if not all(bool(torch.isfinite(parameter).all()) for parameter in module.parameters()):
         raise SpansrlError(
             f"{path}: not saved, for the weights are no longer finite; what was saved before is untouched: "
-            "start anew with a lower training.rate, or with training.clip = 5"
+            "start again with a lower training.rate, or with training.clip = 5"
         )
     tensors = {f"weights.{name}": tensor for name, tensor in trained_tensors(module).items()}
     for name, parameter in module.named_parameters():
@@ -159,7 +159,7 @@ def save_state(
     if average is not None:
         tensors |= {f"average.{name}": value.cpu().contiguous() for name, value in average.tensors.items()}
         facts = {**facts, "averaged": average.steps}
-    for kind, state in _random_states().items():
+    for kind, state in _random_states(_device(module)).items():
         for rank, part in enumerate(workers.gather(state)):
             tensors[_random_key(kind, rank)] = part
     if not workers.is_first:
@@ -198,18 +198,24 @@ def load_state(
                 value.copy_(tensors[f"average.{name}"])
             average.steps = int(facts.get("averaged", 0))
         torch.set_rng_state(tensors[_random_key("cpu", workers.rank)])
-        if torch.cuda.is_available() and _random_key("cuda", workers.rank) in tensors:
-            torch.cuda.set_rng_state(tensors[_random_key("cuda", workers.rank)])
+        device = _device(module)
+        key = _random_key("cuda", workers.rank)
+        if device.type == "cuda" and key in tensors:  # not in those of a run that began on the CPU
+            torch.cuda.set_rng_state(tensors[key], device)
     except (KeyError, TypeError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[-1].strip()
         raise ModelError(f"{path}: this state does not belong to the run's model: {reason}") from error
     return facts
 
 
-def _random_states() -> dict[str, Tensor]:
-    """Random state of the CPU and, where there is one, of the current GPU."""
+def _random_states(device: torch.device) -> dict[str, Tensor]:
+    """Random state of the CPU and of the GPU that the model is on, if it is."""
     states = {"cpu": torch.get_rng_state()}
-    return states | ({"cuda": torch.cuda.get_rng_state()} if torch.cuda.is_available() else {})
+    return states | ({"cuda": torch.cuda.get_rng_state(device)} if device.type == "cuda" else {})
+
+
+def _device(module: nn.Module) -> torch.device:
+    return next(module.parameters()).device
 
 
 def _random_key(kind: str, rank: int) -> str:

@@ -18,18 +18,21 @@ from spansrl.inference.config import MODEL_SECTIONS, ModelConfig, at_least, in_r
 
 @dataclass(frozen=True, slots=True)
 class DistillationConfig:
-    """Learning the arguments from other models too, by their whole distributions over spans."""
+    """Learning from other models too, by their whole distributions."""
 
-    teachers: str = ""  # model directories with the same output, separated by commas; twice counts twice
+    teachers: str = ""  # models with the same output, separated by commas; twice counts twice
     weight: float = 0.5  # share of the teachers in the loss of the arguments, gold having the rest
+    raw: str = ""  # file of sentences without labels, from which to learn what the teachers say
+    raw_share: float = 1.0  # share of these sentences used per epoch, in turn
 
     def __post_init__(self) -> None:
+        in_range("distillation.raw_share", self.raw_share, 0.0001, 1.0)
         in_range("distillation.weight", self.weight, 0.0, 1.0)
 
     @property
-    def directories(self) -> list[Path]:
-        """The teachers' directories."""
-        return [Path(name.strip()).expanduser() for name in self.teachers.split(",") if name.strip()]
+    def names(self) -> list[str]:
+        """The teachers' names or directories."""
+        return [name.strip() for name in self.teachers.split(",") if name.strip()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +54,13 @@ class TrainingConfig:
     partial: str = ""  # files of JSON Lines, separated by commas, in which not every predicate is labeled
     partial_share: str = "1"  # share of each of these files used per epoch, in turn, separated by commas
     start: str = ""  # model to start from: small, or a model directory; its settings are the defaults then
+    precision: str = "auto"  # bf16: bfloat16 in encoders (faster) | fp32 | auto: bf16 on GPUs that have it
     seed: int = 1  # decides initial weights, order of the batches and dropout
     save_minutes: float = 5.0  # resumable state is saved this often, and after every epoch
 
     def __post_init__(self) -> None:
         one_of("training.schedule", self.schedule, ("halve", "linear"))
+        one_of("training.precision", self.precision, ("auto", "fp32", "bf16"))
         for name in ("epochs", "batch_size"):
             at_least(f"training.{name}", getattr(self, name), 1)
         for name in ("rate", "embedder_rate", "l2", "clip", "save_minutes", "max_tokens"):
@@ -104,6 +109,11 @@ class Config(ModelConfig):
         ModelConfig.__post_init__(self)
         if self.training.partial and self.embedder.precomputed:
             raise ConfigError("training.partial needs an encoder; embedder.precomputed has no vectors for it")
+        if self.distillation.raw and not (self.tasks.any and self.distillation.teachers):
+            raise ConfigError(
+                "distillation.raw needs distillation.teachers and a model that finds predicates "
+                "(tasks.predicates and tasks.senses)"
+            )
 
 
 SECTIONS: dict[str, type] = {

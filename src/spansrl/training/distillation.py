@@ -1,7 +1,8 @@
 """What trained models predict on a corpus, for another model to learn from.
 
 An output's targets (`Output.targets`) are all that a student needs of a teacher; those of several teachers
-are averaged, which gives the targets of their mixture. They are computed once per corpus.
+are averaged, which gives the targets of their mixture. A corpus is taken in chunks, each of which is kept
+as a file: interrupted work goes on after the last one, and the first sentences of a corpus share its chunks.
 """
 
 from __future__ import annotations
@@ -11,39 +12,195 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
+from torch import Tensor
 
-from spansrl.arrays import Ragged
+from spansrl.arrays import IntArray, Ragged, offsets_of
 from spansrl.errors import ModelError
-from spansrl.nn.batch import Corpus
-from spansrl.nn.embedders.features import Progress, cached_rows, hash_of
-from spansrl.nn.ensembles import expert_features, fingerprint, propositions_fingerprint
+from spansrl.formats.storage import replacing
+from spansrl.inference.batching import batches_by_length
+from spansrl.inference.model import NO_PREDICATE, lengths_of
+from spansrl.language.senses import SenseInventory
+from spansrl.nn.batch import Batch
+from spansrl.nn.embedders.features import Progress, corpus_fingerprint, hash_of
+from spansrl.nn.ensembles import fingerprint
+from spansrl.nn.lessons import Lessons
 from spansrl.nn.network import Network
+from spansrl.structures import PREDICATE_TYPES, Sentence
+from spansrl.training.distributed import ALONE, Workers
+
+CHUNK = 1000  # sentences
+BATCH = 1024  # positions, padding included
 
 
-def teacher_marginals(
-    teachers: Sequence[Network], corpus: Corpus, cache: Path, progress: Progress | None = None
-) -> Ragged:
-    """The teachers' mean marginals of the corpus, a row per proposition, memory-mapped from the cache."""
-    features = expert_features(teachers, corpus, cache, progress)
-    outputs = [teacher.output for teacher in teachers]
-    kinds = {teacher.config.output.kind for teacher in teachers}
-    if len(kinds) > 1:
-        raise ModelError(f"teachers must have one kind of output, found {', '.join(sorted(kinds))}")
-    lengths = corpus.lengths[corpus.prop_sentence].tolist()
-    key = hash_of("".join(map(fingerprint, teachers)))[:16] + "-" + propositions_fingerprint(corpus)[:16]
+class Teachers:
+    """Trained networks with the same roles and kind of output, asked together."""
+
+    def __init__(
+        self,
+        networks: Sequence[Network],
+        *,
+        inventory: SenseInventory | None = None,
+        in_bfloat16: bool = False,
+    ) -> None:
+        """With an inventory of senses, teachers find the predicates; without, they are the corpus's own."""
+        kinds = {network.config.output.kind for network in networks}
+        if len(kinds) > 1:
+            raise ModelError(f"teachers must have one kind of output, found {', '.join(sorted(kinds))}")
+        for network in networks:
+            network.eval()
+            if inventory is not None and (
+                network.senses is None or list(network.senses.items) != list(inventory.senses)
+            ):
+                raise ModelError(
+                    "a teacher has other senses than the training data; train it and the student on the same "
+                    "data, training.partial included"
+                )
+        self.networks = networks
+        self.inventory = inventory
+        self.in_bfloat16 = in_bfloat16
+        # Every output that can be distilled has a shape, the others raise: soon, not after an hour.
+        self.n_targets = int(np.prod(networks[0].output.target_shape(len(networks[0].roles))))
+
+    def lessons(
+        self, sentences: Sequence[Sentence], cache: Path, progress: Progress | None, workers: Workers = ALONE
+    ) -> Lessons:
+        """Lessons on a corpus, from the cache where they are there already; processes share the work."""
+        directory = cache / f"lessons-{self._fingerprint()[:16]}"
+        directory.mkdir(parents=True, exist_ok=True)
+        chunks = [sentences[k : k + CHUNK] for k in range(0, len(sentences), CHUNK)]
+        paths = [directory / f"{_fingerprint_of(chunk)[:16]}.npz" for chunk in chunks]
+        for k in range(workers.rank, len(chunks), workers.size):
+            if not paths[k].exists():
+                with replacing(paths[k]) as (partial,), partial.open("wb") as file:
+                    np.savez(file, allow_pickle=False, **self._ask(chunks[k]).arrays())
+            if progress is not None:
+                progress("asking the teachers", min(len(sentences), (k + 1) * CHUNK), len(sentences))
+        workers.wait()
+        return Lessons.joined([_read(path) for path in paths])
+
+    def _fingerprint(self) -> str:
+        senses = [] if self.inventory is None else self.inventory.senses
+        return hash_of("\n".join([*senses, *map(fingerprint, self.networks)]))
+
+    def _ask(self, sentences: Sequence[Sentence]) -> Lessons:
+        """Lessons on one chunk; short sentences are asked about first, then all is put back in order."""
+        tokens = [sent.tokens for sent in sentences]
+        stores = [network.embedder.prepare(tokens) for network in self.networks]
+        costs = self.networks[0].embedder.costs(stores[0])
+        batches = list(batches_by_length(lengths_of(tokens) if costs is None else costs, limit=BATCH))
+        found = [self._ask_batch([sentences[k] for k in rows], stores, np.array(rows)) for rows in batches]
+        return Lessons.joined(found).taken(np.argsort(np.concatenate(batches)))
 
     @torch.inference_mode()
-    def compute(rows: list[int]) -> list[Any]:
-        props = np.array(rows)
-        batch = corpus.batch(props)
-        vectors = features.take(props).features  # a tensor (N, T, D) for each teacher
-        total = sum(
-            output.targets(h, batch.mask(), batch.pred)  # (N, T, ...)
-            for output, h in zip(outputs, vectors, strict=True)
+    def _ask_batch(self, sentences: list[Sentence], stores: Sequence[Any], rows: IntArray) -> Lessons:
+        lengths = lengths_of([sent.tokens for sent in sentences])
+        with self._precision():
+            vectors = [  # (S, T, D) of each teacher
+                network.embedder(network.embedder.take(store, rows)).float()
+                for network, store in zip(self.networks, stores, strict=True)
+            ]
+        classes = self._classes(vectors)  # (S, T, K)
+        sentence, pred = _own(sentences) if self.inventory is None else _found(classes, lengths)
+        words = [sentences[s].tokens[p] for s, p in zip(sentence, pred, strict=True)]
+        candidates, senses = self._senses(words, classes, vectors, sentence, pred)
+        targets = self._targets(vectors, lengths, sentence, pred)
+        of_props = lengths[sentence]
+        return Lessons(
+            classes=Ragged(_flat(classes, lengths), offsets_of(lengths)),
+            prop_offsets=offsets_of(np.bincount(sentence, minlength=len(sentences))),
+            pred=pred,
+            candidates=candidates,
+            senses=senses.astype(np.float16),
+            targets=Ragged(_flat(targets, of_props), offsets_of(of_props)),
         )
-        mean = (torch.as_tensor(total) / len(outputs)).numpy()
-        return [mean[k, : lengths[row]] for k, row in enumerate(rows)]
 
-    shape = outputs[0].target_shape(len(teachers[0].roles))
-    return cached_rows(cache / f"marginals-{key}.npy", lengths, shape, compute, progress)
+    def _classes(self, vectors: Sequence[Tensor]) -> Tensor:
+        """(S, T, K) probabilities of each token's classes, nothing where predicates are known."""
+        if self.inventory is None:
+            return vectors[0][:, :, :0]
+        return _mean([self._heads(k).predicates(x).softmax(-1) for k, x in enumerate(vectors)])
+
+    def _targets(
+        self, vectors: Sequence[Tensor], lengths: IntArray, sentence: IntArray, pred: IntArray
+    ) -> Tensor:
+        """(N, T, C) targets of the predicates' arguments"""
+        if not len(pred):
+            return torch.zeros(0, int(lengths.max()), self.n_targets)
+        batch = Batch.of_predicates(lengths, sentence, pred)
+        each = []
+        for network, x in zip(self.networks, vectors, strict=True):
+            with self._precision():
+                h = network.encoder(x, batch).float()
+            each.append(network.output.targets(h, batch.mask(), batch.pred).flatten(2))
+        return _mean(each)
+
+    def _senses(
+        self,
+        words: Sequence[str],
+        classes: Tensor,
+        vectors: Sequence[Tensor],
+        sentence: IntArray,
+        pred: IntArray,
+    ) -> tuple[IntArray, npt.NDArray[Any]]:
+        """The candidates (N, C) of the predicates' senses; their probabilities where there is a choice."""
+        if self.inventory is None or not words:
+            return np.zeros((len(pred), 0), np.int64), np.zeros((len(pred), 0), np.float16)
+        types = classes[sentence, pred, 1:].argmax(-1).tolist()
+        choices = [
+            self.inventory.candidates(word, PREDICATE_TYPES[k]) for word, k in zip(words, types, strict=True)
+        ]
+        candidates = np.full((len(words), max(map(len, choices))), -1, dtype=np.int64)
+        for row, choice in zip(candidates, choices, strict=True):
+            row[: len(choice)] = choice
+        offered, at = torch.from_numpy(candidates), (torch.from_numpy(sentence), torch.from_numpy(pred))
+        each = []
+        for k, x in enumerate(vectors):
+            logits = self._heads(k).senses(x, *at).gather(1, offered.clamp(min=0))
+            each.append(logits.masked_fill(offered < 0, -torch.inf).softmax(1))
+        is_choice = (candidates >= 0).sum(axis=1, keepdims=True) > 1
+        return candidates, np.where(is_choice, _mean(each).numpy(), 0)
+
+    def _heads(self, k: int) -> Any:
+        return self.networks[k].tasks
+
+    def _precision(self) -> torch.autocast:
+        device = next(self.networks[0].parameters()).device.type
+        return torch.autocast(device, dtype=torch.bfloat16, enabled=self.in_bfloat16)
+
+
+def _own(sentences: Sequence[Sentence]) -> tuple[IntArray, IntArray]:
+    """The sentence and the token of each predicate that the sentences have."""
+    pairs = [(s, prop.pred) for s, sent in enumerate(sentences) for prop in sent.props]
+    sentence, pred = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    return sentence, pred
+
+
+def _found(classes: Tensor, lengths: IntArray) -> tuple[IntArray, IntArray]:
+    """The sentence and the token of each predicate that is more probable than not."""
+    inside = torch.arange(classes.shape[1]) < torch.from_numpy(lengths)[:, None]
+    sentence, pred = ((classes[:, :, NO_PREDICATE] < 0.5) & inside).nonzero(as_tuple=True)
+    return sentence.numpy(), pred.numpy()
+
+
+def _mean(parts: Sequence[Tensor]) -> Tensor:
+    return torch.stack(list(parts)).mean(0)
+
+
+def _flat(x: Tensor, lengths: IntArray) -> npt.NDArray[Any]:
+    """(rows, T, C) without padding: (tokens, C), in half precision"""
+    inside = np.arange(x.shape[1]) < lengths[:, None]
+    kept: npt.NDArray[Any] = x.cpu().half().numpy()[inside]
+    return kept
+
+
+def _fingerprint_of(sentences: Sequence[Sentence]) -> str:
+    """A hash of the tokens and of where the predicates are."""
+    places = ";".join(",".join(str(prop.pred) for prop in sent.props) for sent in sentences)
+    return hash_of(corpus_fingerprint([sent.tokens for sent in sentences]) + places)
+
+
+def _read(path: Path) -> Lessons:
+    with np.load(path, allow_pickle=False) as arrays:
+        return Lessons.from_arrays(dict(arrays))

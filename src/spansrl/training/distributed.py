@@ -17,6 +17,10 @@ from datetime import timedelta
 
 import torch
 import torch.distributed as dist
+
+# Its functions take the group that exists at their import as a default. torch imports them late, and then the
+# group is never freed, and its threads can abort the process at exit. Here there is no group yet.
+import torch.distributed.nn.functional
 from torch import Tensor, nn
 
 from spansrl.errors import SpansrlError
@@ -44,7 +48,7 @@ class Workers:
         """
         used = [parameter for parameter in parameters if parameter.requires_grad]
         parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in used]
-        flat = torch.cat([*(part.reshape(-1).float() for part in parts), totals.to(self.device).float()])
+        flat = torch.cat([*(part.reshape(-1).float() for part in parts), totals.float()])
         self._all_reduce(flat)
         start = 0
         for parameter in used:
@@ -102,19 +106,24 @@ class Workers:
 ALONE = Workers()
 
 
+def own_device(device: str) -> str:
+    """The device of this process: torchrun's processes have one GPU each."""
+    in_group = "LOCAL_RANK" in os.environ and device.split(":")[0] == "cuda"
+    return f"cuda:{os.environ['LOCAL_RANK']}" if in_group else device
+
+
 @contextlib.contextmanager
-def joined(device: str) -> Iterator[tuple[Workers, str]]:
-    """The processes that torchrun started, connected inside this block, and the device of this one."""
+def joined(device: str) -> Iterator[Workers]:
+    """The processes that torchrun started, connected inside this block; `device` is that of this one."""
+    on_gpu = device.split(":")[0] == "cuda"
+    if ":" in device and on_gpu:
+        torch.cuda.set_device(device)  # NCCL and whatever else asks for the current device
     size, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
     if size == 1:
-        yield ALONE, device
+        yield ALONE
         return
-    on_gpu = device.split(":")[0] == "cuda"
-    if on_gpu:
-        device = f"cuda:{os.environ.get('LOCAL_RANK', '0')}"
-        torch.cuda.set_device(device)  # random state and new tensors then belong to this device
     dist.init_process_group("nccl" if on_gpu else "gloo", timeout=TIMEOUT)
     try:
-        yield Workers(rank, size, device), device
+        yield Workers(rank, size, device)
     finally:
         dist.destroy_process_group()

@@ -17,6 +17,7 @@ from spansrl.inference.config import OutputConfig
 from spansrl.inference.directory import DESCRIPTION, FORMAT, WEIGHTS, ModelDirectory, file_hash, write_json
 from spansrl.inference.pipeline import Pipeline
 from spansrl.nn.batch import Batch, Corpus
+from spansrl.nn.devices import on_device
 from spansrl.nn.embedders.features import Progress
 from spansrl.nn.embedders.layered import LayeredEmbedder, read_precomputed_features
 from spansrl.nn.ensembles import (
@@ -132,7 +133,7 @@ class MixtureExamples:
         for props in corpus.epoch_items(
             settings.batch_size, seed=settings.seed, epoch=epoch, by_sentence=False
         )[skip:]:
-            yield corpus.batch(props).to(self.device), self.features.take(props).to(self.device)
+            yield on_device((corpus.batch(props), self.features.take(props)), self.device)
 
 
 def mixture_facts(sources: Sequence[Path], splits: Splits, config: TrainingConfig) -> dict[str, Any]:

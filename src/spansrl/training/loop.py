@@ -2,13 +2,16 @@
 
 A model offers `loss(batch, inputs)`; the loop asks for an epoch's batches by number, so that their order
 depends on seed and epoch alone, and a run that was cut off continues from its `Position` unharmed.
+
+On a GPU, reading a loss makes the host wait for all work under way. So losses stay on the device and are read
+together, every `READ_EVERY` batches; only then is there a step, which can be shown and saved.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -21,6 +24,8 @@ from spansrl.nn.batch import Batch
 from spansrl.training.averaging import WeightAverage
 from spansrl.training.config import TrainingConfig
 from spansrl.training.distributed import ALONE, Workers
+
+READ_EVERY = 20  # batches, on devices other than the CPU
 
 
 class Trainable(Protocol):
@@ -62,7 +67,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What happened in one step: a batch, or the evaluation (`dev`) that follows an epoch's last batch."""
+    """One batch, or several on a GPU, or the evaluation (`dev`) that follows an epoch's last batch."""
 
     position: Position  # after this step
     epoch: int  # from 0
@@ -70,7 +75,7 @@ class Step:
     total: int  # batches of the whole run
     loss: float  # mean of the epoch so far
     rate: float  # the learning rate
-    n_props: int = 0  # of the batch
+    n_props: int = 0  # of the batches
     dev: Score | None = None
     is_best: bool = False
     ends_epoch: bool = False  # whether this is an evaluation
@@ -93,21 +98,21 @@ def train(
     average = average or WeightAverage(model, 0.0)
     per_epoch = examples.steps()
     total = per_epoch * config.epochs
+    reads_every = 1 if _device(model).type == "cpu" else READ_EVERY
     for epoch in range(position.epoch, config.epochs):
         model.train()
-        for example in examples.epoch(epoch, skip=position.step):
-            number = epoch * per_epoch + position.step
-            rate = set_rate(optimizer, config, rate_factor(config, number, per_epoch))
-            loss, n_props = _update(model, optimizer, example, config.clip, workers)
-            if not math.isfinite(loss):
-                raise SpansrlError(
-                    f"the loss became {loss} in batch {position.step + 1} of epoch {epoch + 1}; "
-                    "start anew with a lower training.rate, or with training.clip = 5"
-                )
+        unread: list[Tensor] = []  # (2,) each: loss and number of propositions
+        for done, example in enumerate(examples.epoch(epoch, skip=position.step), start=position.step + 1):
+            number = epoch * per_epoch + done
+            rate = set_rate(optimizer, config, rate_factor(config, number - 1, per_epoch))
+            unread.append(_update(model, optimizer, example, config, workers, checked=reads_every == 1))
             average.update()
-            position = replace(position, step=position.step + 1, loss_sum=position.loss_sum + loss)
-            mean = position.loss_sum / position.step
-            yield Step(position, epoch, number + 1, total, mean, rate, n_props=n_props)
+            if done % reads_every and done < per_epoch:
+                continue
+            position, n_props = _read(unread, position)
+            unread.clear()
+            mean = position.loss_sum / done
+            yield Step(position, epoch, number, total, mean, rate, n_props=n_props)
         # A resumed run may have nothing left of the epoch but this: count again, do not remember.
         with average.applied():
             dev = evaluate() if workers.is_first else None
@@ -124,58 +129,97 @@ def train(
         yield Step(position, epoch, done, total, mean, rate, dev=dev, is_best=is_best, ends_epoch=True)
 
 
+def _read(losses: Sequence[Tensor], position: Position) -> tuple[Position, int]:
+    """The position after some batches, and their propositions; waits for the device.
+
+    Raises SpansrlError for a loss that is not finite.
+    """
+    n_props = 0
+    for loss, count in torch.stack(list(losses)).tolist():
+        position = replace(position, step=position.step + 1, loss_sum=position.loss_sum + loss)
+        n_props += round(count)
+        if not math.isfinite(loss):
+            raise SpansrlError(
+                f"the loss became {loss} in batch {position.step} of epoch {position.epoch + 1}; "
+                "start again with a lower training.rate, or with training.clip = 5"
+            )
+    return position, n_props
+
+
 def _update(
     model: Trainable,
     optimizer: torch.optim.Optimizer,
     example: tuple[Batch, Any] | None,
-    clip: float,
+    config: TrainingConfig,
     workers: Workers,
-) -> tuple[float, int]:
-    """Take one optimizer step, unless the loss is not finite; returns loss and number of propositions."""
+    *,
+    checked: bool,
+) -> Tensor:
+    """Take one optimizer step; returns the loss and the number of propositions, (2,) on the device.
+
+    `checked`: read the loss, and leave the weights alone if it is not finite.
+    """
     optimizer.zero_grad(set_to_none=True)
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     if workers.size == 1:
         assert example is not None
         batch, inputs = example
-        loss = _loss(model, batch, inputs)
-        value, n_props = float(loss.detach()), batch.n_props
-        if math.isfinite(value):
-            loss.backward()  # type: ignore[no-untyped-call]
+        loss = _loss(model, batch, inputs, config.precision)
+        loss.backward()  # type: ignore[no-untyped-call]
+        totals = _with_count(loss, batch.n_props)
     else:
-        value, n_props = _shared_backward(model, parameters, example, workers)
-    if math.isfinite(value):
-        if clip > 0:
-            nn.utils.clip_grad_norm_(parameters, clip)
+        totals = _shared_backward(model, parameters, example, config.precision, workers)
+    if not checked or math.isfinite(totals[0].item()):
+        if config.clip > 0:
+            nn.utils.clip_grad_norm_(parameters, config.clip)
         optimizer.step()
-    return value, n_props
+    return totals
 
 
 def _shared_backward(
-    model: Trainable, parameters: list[nn.Parameter], example: tuple[Batch, Any] | None, workers: Workers
-) -> tuple[float, int]:
-    """Gradients, loss and number of propositions of the batch that all processes share.
+    model: Trainable,
+    parameters: list[nn.Parameter],
+    example: tuple[Batch, Any] | None,
+    precision: str,
+    workers: Workers,
+) -> Tensor:
+    """Gradients, loss and number of propositions, (2,), of the batch that all processes share.
 
     A process's loss is a mean over its own propositions. Weighted by their number, the losses of all
     processes add up to the sum over the batch, which is then divided by the number of all propositions.
     """
-    totals = torch.zeros(2)
+    totals = torch.zeros(2, device=workers.device)
     if example is not None:
         batch, inputs = example
-        loss = _loss(model, batch, inputs) * max(1, batch.n_props)
+        loss = _loss(model, batch, inputs, precision) * max(1, batch.n_props)
         loss.backward()  # type: ignore[no-untyped-call]
-        totals = torch.stack([loss.detach().float().cpu(), torch.tensor(float(batch.n_props))])
-    loss_sum, count = workers.add_gradients(parameters, totals).tolist()
+        totals = _with_count(loss, batch.n_props)
+    loss_sum, count = workers.add_gradients(parameters, totals)
+    divisor = count.clamp(min=1)
     for parameter in parameters:
         if parameter.grad is not None:
-            parameter.grad /= max(1.0, count)
-    return loss_sum / max(1.0, count), round(count)
+            parameter.grad /= divisor
+    return torch.stack([loss_sum / divisor, count])
 
 
-def _loss(model: Trainable, batch: Batch, inputs: Any) -> Tensor:
-    """The batch's loss, in mixed precision on devices that have bfloat16 (none of our machines had one)."""
-    use_bfloat16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported()
-    with torch.autocast("cuda", dtype=torch.bfloat16, enabled=use_bfloat16):
+def _with_count(loss: Tensor, n_props: int) -> Tensor:
+    return torch.stack([loss.detach(), torch.full_like(loss, n_props, requires_grad=False)])
+
+
+def _loss(model: Trainable, batch: Batch, inputs: Any, precision: str) -> Tensor:
+    """The batch's loss; in mixed precision, the network decides what stays in single precision."""
+    device = _device(model).type
+    in_bfloat16 = precision == "bf16" or (
+        precision == "auto" and device == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    )
+    if not in_bfloat16:
         return model.loss(batch, inputs)
+    with torch.autocast(device, dtype=torch.bfloat16):
+        return model.loss(batch, inputs)
+
+
+def _device(model: Trainable) -> torch.device:
+    return next(parameter for _, parameter in model.named_parameters()).device
 
 
 def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Adam:

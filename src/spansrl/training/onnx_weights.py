@@ -17,6 +17,7 @@ from spansrl.inference.directory import ARGUMENTS_GRAPH, ENCODER_GRAPH, write_by
 
 Precision = Literal["full", "half", "int8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+LARGEST_FILE = 95_000_000  # bytes; hosts of repositories refuse files of more than 100 MB
 _SMALLEST = 1024  # numbers in a tensor that is worth storing otherwise
 
 Array = npt.NDArray[Any]
@@ -29,7 +30,27 @@ def store_weights(directory: Path, precision: Precision) -> None:
     for name in (ENCODER_GRAPH, ARGUMENTS_GRAPH):
         proto = onnx.load(directory / name)
         set_precision(proto, precision)
-        write_bytes(directory / name, proto.SerializeToString())
+        save_graph(proto, directory / name)
+
+
+def save_graph(proto: Any, path: Path, limit: int = LARGEST_FILE) -> None:
+    """Write a graph; one that is larger than the limit has its weights in further files beside it."""
+    from onnx.external_data_helper import set_external_data
+
+    size = proto.ByteSize()
+    if size > limit:
+        n_files = -(-size // limit)
+        contents = [bytearray() for _ in range(n_files)]
+        for tensor in sorted(proto.graph.initializer, key=lambda tensor: -len(tensor.raw_data)):
+            if len(tensor.raw_data) >= _SMALLEST:
+                number, content = min(enumerate(contents), key=lambda item: len(item[1]))
+                where = f"{path.stem}.{number + 1}.bin"
+                set_external_data(tensor, where, offset=len(content), length=len(tensor.raw_data))
+                content += tensor.raw_data
+                tensor.ClearField("raw_data")
+        for number, content in enumerate(contents):
+            write_bytes(path.with_name(f"{path.stem}.{number + 1}.bin"), bytes(content))
+    write_bytes(path, proto.SerializeToString())
 
 
 def set_precision(proto: Any, precision: Precision) -> None:

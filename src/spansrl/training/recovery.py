@@ -30,22 +30,22 @@ Array = npt.NDArray[Any]
 PREFIXES = {"encoder.": "embedder.transformer.encoder.", "mix.": "embedder.mix."}
 
 
-def find_start(name: str) -> ModelDirectory:
-    """The model that `training.start` names: a directory, or a model that is installed."""
+def find_trained(name: str, setting: str) -> ModelDirectory:
+    """The model that a setting names: a directory, or a model that is installed."""
     path = Path(name).expanduser()
     try:
         return ModelDirectory.read(path if path.is_dir() else find_model(name), kind="network")
     except ModelError as error:
-        raise ConfigError(f"training.start: {error}") from error
+        raise ConfigError(f"{setting}: {error}") from error
 
 
-def load_start(directory: ModelDirectory) -> Network:
+def load_trained(directory: ModelDirectory) -> Network:
     """A trained network, from weights or from ONNX graphs; leaves the random state as it was."""
     with torch.random.fork_rng(devices=[]):
-        return _load_start(directory)
+        return _load_trained(directory)
 
 
-def _load_start(directory: ModelDirectory) -> Network:
+def _load_trained(directory: ModelDirectory) -> Network:
     if (directory.path / WEIGHTS).exists() or not directory.is_exported:
         return load_network(directory)
     config = directory.network_config
@@ -185,7 +185,7 @@ def settings_of_start(raw: Mapping[str, Any]) -> dict[str, Any]:
     name = training.get("start") if isinstance(training, Mapping) else None
     if not isinstance(name, str) or not name:
         return dict(raw)
-    start = find_start(name).network_config.to_dict()
+    start = find_trained(name, "training.start").network_config.to_dict()
     filled = dict(raw)
     for section in ("embedder", "encoder", "output", "tasks"):
         given = raw.get(section, {})

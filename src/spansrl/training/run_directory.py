@@ -83,12 +83,12 @@ def find_position(out: Path, facts: Mapping[str, Any], *, resume: bool) -> Posit
             raise ConfigError(f"{out}: holds a model that was not trained there; choose another --out")
         return None
     if not resume:
-        raise ConfigError(f"{out}: holds a run already; go on with it by --resume, or choose another --out")
+        raise ConfigError(f"{out}: already holds a run; continue it with --resume, or choose another --out")
     _check_same_run(read_json(out / RECORD), facts, out)
     if (out / STATE).exists():
         return _position(out / STATE)
     if (out / WEIGHTS).exists():
-        raise ConfigError(f"{out}: holds weights but no {STATE} to go on from; choose another --out")
+        raise ConfigError(f"{out}: holds weights but no {STATE} to continue from; choose another --out")
     return None
 
 

@@ -26,6 +26,7 @@ from spansrl.inference.pipeline import Pipeline
 from spansrl.language.senses import SenseInventory
 from spansrl.language.vocabulary import role_inventory
 from spansrl.nn.batch import Batch, Corpus
+from spansrl.nn.devices import on_device
 from spansrl.nn.embedders import Embedder, build_embedder
 from spansrl.nn.embedders.elmo_files import WEIGHTS_FILE, describe_weights
 from spansrl.nn.embedders.features import Progress
@@ -36,16 +37,15 @@ from spansrl.structures import Sentence
 from spansrl.training import run_directory
 from spansrl.training.averaging import WeightAverage
 from spansrl.training.checkpoint import (
-    load_network,
     save_description,
     save_lexicon,
     save_weights,
 )
 from spansrl.training.config import Config, TrainingConfig
-from spansrl.training.distillation import teacher_marginals
+from spansrl.training.distillation import Teachers
 from spansrl.training.distributed import ALONE, Workers
 from spansrl.training.loop import Examples, Position, Step, Trainable, make_optimizer, train
-from spansrl.training.recovery import find_start, load_start, start_from, starting_embedder
+from spansrl.training.recovery import find_trained, load_trained, start_from, starting_embedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +56,20 @@ class Splits:
     dev: list[Sentence]
     hashes: dict[str, str]  # file name -> SHA-256
     partial: list[list[Sentence]] = field(default_factory=list)  # in which not every predicate is labeled
+    raw: list[Sentence] = field(default_factory=list)  # without labels, for teachers to label
 
     @property
     def more(self) -> list[Sentence]:
-        """The partially labeled sentences of all files."""
-        return [sent for part in self.partial for sent in part]
+        """The partially labeled sentences of all files, and the raw ones."""
+        return [sent for part in (*self.partial, self.raw) for sent in part]
 
 
-def read_splits(directory: Path, *, max_tokens: int = 0, partial: Sequence[Path] = ()) -> Splits:
+def read_splits(
+    directory: Path, *, max_tokens: int = 0, partial: Sequence[Path] = (), raw: Path | None = None
+) -> Splits:
     """train.jsonl and dev.jsonl of a corpus directory; sentences without tokens are left out.
 
-    `partial` names files of further sentences to learn from.
+    `partial` and `raw` name files of further sentences to learn from.
     """
     paths = [directory / "train.jsonl", directory / "dev.jsonl"]
     for path in paths:
@@ -76,6 +79,8 @@ def read_splits(directory: Path, *, max_tokens: int = 0, partial: Sequence[Path]
         if not path.is_file():
             raise DataError(f"{path}: no such file; correct training.partial")
         paths.append(path)
+    if raw is not None and not raw.is_file():
+        raise DataError(f"{raw}: no such file; correct distillation.raw")
     train_data, dev, *more = ([sent for sent in read_sentences(path) if sent.tokens] for path in paths)
     if max_tokens:
         train_data = [sent for sent in train_data if len(sent) <= max_tokens]
@@ -92,7 +97,12 @@ def read_splits(directory: Path, *, max_tokens: int = 0, partial: Sequence[Path]
             raise DataError(f"{path}: its roles ({found} …) are not those of {paths[0]} ({wanted} …)")
     names = ("train.jsonl", "dev.jsonl", "partial", *(f"partial-{k}" for k in range(2, len(partial) + 1)))
     hashes = {name: file_hash(path) for name, path in zip(names, paths, strict=False)}
-    return Splits(train_data, dev, hashes, partial=[[sent for sent in part if sent.props] for part in more])
+    unlabeled = []
+    if raw is not None:
+        unlabeled = [Sentence(sent.tokens) for sent in read_sentences(raw) if sent.tokens]
+        hashes["raw"] = file_hash(raw)
+    labeled = [[sent for sent in part if sent.props] for part in more]
+    return Splits(train_data, dev, hashes, partial=labeled, raw=unlabeled)
 
 
 def _has_arguments(sentences: list[Sentence]) -> bool:
@@ -110,11 +120,11 @@ class CorpusExamples:
     by_sentence: bool
     device: torch.device
     workers: Workers = ALONE
+    shares: tuple[float, ...] = ()  # of the corpora `corpus.more` in an epoch
 
     def steps(self) -> int:
         """Batches in an epoch."""
-        settings = self.config
-        return self.corpus.steps(settings.batch_size, settings.partial_shares, by_sentence=self.by_sentence)
+        return self.corpus.steps(self.config.batch_size, self.shares, by_sentence=self.by_sentence)
 
     def epoch(self, epoch: int, skip: int = 0) -> Iterator[tuple[Batch, Any] | None]:
         """This process's part of each batch of an epoch, without the first `skip` batches."""
@@ -122,7 +132,7 @@ class CorpusExamples:
         make = self.corpus.sentence_batch if self.by_sentence else self.corpus.batch
         items = self.corpus.epoch_items(
             settings.batch_size,
-            settings.partial_shares,
+            self.shares,
             seed=settings.seed,
             epoch=epoch,
             by_sentence=self.by_sentence,
@@ -134,7 +144,7 @@ class CorpusExamples:
                 continue
             batch = make(own)
             inputs = self.embedder.take(self.store, batch.rows)
-            yield batch.to(self.device), inputs.to(self.device)
+            yield on_device((batch, inputs), self.device)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,33 +179,33 @@ def prepare_run(
     """A new network for the data, ready to be trained."""
     torch.manual_seed(config.training.seed)
     tokens = [sent.tokens for sent in (*splits.train, *splits.more)]
-    start = find_start(config.training.start) if config.training.start else None
+    start = find_trained(config.training.start, "training.start") if config.training.start else None
     embedder = None if start is None else starting_embedder(config.embedder, start)
     embedder = embedder or build_embedder(config.embedder, tokens)
-    inventory = learn_lexicon(splits.train, splits.more) if config.tasks.any else None
+    partial = [sent for part in splits.partial for sent in part]
+    inventory = learn_lexicon(splits.train, partial) if config.tasks.any else None
     senses = () if inventory is None else inventory.senses
     network = Network(config, role_inventory(splits.train), embedder, senses)
-    network.teacher_weight = config.distillation.weight
-    notes = [] if start is None else start_from(network, load_start(start), config.training.start)
+    notes = [] if start is None else start_from(network, load_trained(start), config.training.start)
     corpus = Corpus.of(splits.train, network.roles, inventory=inventory, partial=splits.partial)
     if config.tasks.syntax:
         corpus = replace(corpus, syntax=SyntaxLabels.of([*splits.train, *splits.more]))
     if config.distillation.teachers:
-        asked = Corpus.of(splits.train, network.roles)
-        teacher = teacher_marginals(_teachers(config, network), asked, _kept_in(cache), progress)
-        corpus = replace(corpus, teacher=teacher)
+        corpus = _taught(corpus, config, network, splits, inventory, _kept_in(cache), progress, workers)
     store = _prepare_inputs(config, embedder, splits, cache, progress)
     corpus = replace(corpus, costs=embedder.costs(store))
     network.to(device)
     if workers.rank:
         torch.manual_seed(config.training.seed + workers.rank)  # dropout of its own, on the same weights
     by_sentence = config.encoder.predicate == "after"
+    shares = config.training.partial_shares or (1.0,) * len(splits.partial)
+    shares += (config.distillation.raw_share,) if splits.raw else ()
     pipeline = Pipeline.plain(TorchModel(network), config.output)
     return Run(
         model=network,
         trainable=network,
         examples=CorpusExamples(
-            corpus, embedder, store, config.training, by_sentence, torch.device(device), workers
+            corpus, embedder, store, config.training, by_sentence, torch.device(device), workers, shares
         ),
         evaluate=lambda: score(splits.dev, pipeline.label(splits.dev, predicates="given")),
         config=config.training,
@@ -206,15 +216,38 @@ def prepare_run(
     )
 
 
+def _taught(
+    corpus: Corpus,
+    config: Config,
+    network: Network,
+    splits: Splits,
+    inventory: SenseInventory | None,
+    cache: Path,
+    progress: Progress | None,
+    workers: Workers,
+) -> Corpus:
+    """The corpus with what the teachers say about the training data, and with raw sentences."""
+    networks = _teachers(config, network)
+    in_bfloat16 = config.training.precision == "bf16"
+    own = Teachers(networks, in_bfloat16=in_bfloat16).lessons(splits.train, cache, progress, workers)
+    parts = [(0, config.distillation.weight, own)]
+    if splits.raw:
+        teachers = Teachers(networks, inventory=inventory, in_bfloat16=in_bfloat16)
+        found = teachers.lessons(splits.raw, cache, progress, workers)
+        parts.append((corpus.n_props, 1.0, found))
+        corpus = corpus.with_raw([sent.tokens for sent in splits.raw], found)
+    return corpus.taught_by(parts)
+
+
 def _teachers(config: Config, network: Network) -> list[Network]:
-    directories = config.distillation.directories
-    teachers = [load_network(directory) for directory in directories]
-    for directory, teacher in zip(directories, teachers, strict=True):
+    names = config.distillation.names
+    teachers = [load_trained(find_trained(name, "distillation.teachers")) for name in names]
+    for name, teacher in zip(names, teachers, strict=True):
         if teacher.roles.items != network.roles.items:
-            raise ConfigError(f"{directory}: this teacher has other roles than the training data")
+            raise ConfigError(f"{name}: this teacher has other roles than the training data")
         if teacher.config.output.kind != config.output.kind:
             raise ConfigError(
-                f"{directory}: this teacher has {teacher.output.name} output; output.kind is "
+                f"{name}: this teacher has {teacher.output.name} output; output.kind is "
                 f"{config.output.kind!r}"
             )
     return teachers

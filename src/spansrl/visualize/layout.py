@@ -178,7 +178,7 @@ def _lines_of_labels(
 
 
 def _texts(bar: Bar, owner: str) -> list[str]:
-    """What a label may say, longest first; `owner` is the name of a predicate that is on another line."""
+    """The possible texts of a label, longest first; `owner` names a predicate that is on another line."""
     mark = bar.mark
     if mark.group == PREDICATE:
         return [mark.label]

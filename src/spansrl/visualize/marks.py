@@ -59,15 +59,13 @@ def rows_of(
     auxiliaries: bool = False,
     clean: Callable[[str], str] = visible,
 ) -> list[Row]:
-    """One row per proposition; auxiliaries without arguments are left out unless requested.
+    """One row per proposition; auxiliaries without arguments are left out unless requested or alone.
 
     `frames` provides meanings that arguments do not have themselves; `clean` makes texts safe to show.
     """
-    return [
-        _row(number, prop, frames, clean)
-        for number, prop in enumerate(sent.props)
-        if auxiliaries or prop.args or prop.type != "auxiliary"
-    ]
+    rows = [(number, prop) for number, prop in enumerate(sent.props) if prop.args or prop.type != "auxiliary"]
+    chosen = rows if rows and not auxiliaries else enumerate(sent.props)
+    return [_row(number, prop, frames, clean) for number, prop in chosen]
 
 
 def glued(sent: Sentence) -> list[bool]:

@@ -1,7 +1,7 @@
 """The color of each role on light and on dark backgrounds.
 
 The hues are those of Okabe and Ito (2008), which people with the common kinds of color blindness can tell
-apart. A core role has its own hue and a solid bar; adjuncts share a hue per family and have a dashed bar.
+apart. A core role has its own hue and a solid bar; modifiers share a hue per family and have a dashed bar.
 R- and C- roles look like the role that they belong to. A test checks the contrast: labels have at least 4.5
 to 1 (WCAG AA), bars at least 2 to 1.
 """
@@ -39,7 +39,7 @@ class Shades(NamedTuple):
 class Group(NamedTuple):
     """Roles that look alike; `terminal` is one of 256 colors that is readable on black and on white."""
 
-    adjunct: bool
+    modifier: bool
     terminal: int
     light: Shades
     dark: Shades

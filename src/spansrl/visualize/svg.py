@@ -67,7 +67,7 @@ def svg_element(
         for name, marks in unexplained(rows, lines)
     ]
     if legend and any(
-        mark.percent or _is_adjunct(mark) for row in rows for lane in row.lanes for mark in lane
+        mark.percent or _is_modifier(mark) for row in rows for lane in row.lanes for mark in lane
     ):
         notes.append(LEGEND)
     notes = [part for note in notes for part in _wrapped(note, limit)]
@@ -129,8 +129,8 @@ def _wrapped(text: str, limit: float) -> Iterator[str]:
         yield line
 
 
-def _is_adjunct(mark: Mark) -> bool:
-    return mark.group != PREDICATE and GROUPS[mark.group].adjunct
+def _is_modifier(mark: Mark) -> bool:
+    return mark.group != PREDICATE and GROUPS[mark.group].modifier
 
 
 class _Canvas:
@@ -170,10 +170,10 @@ class _Canvas:
         return f'<g class="{mark.group}{faint}"><title>{escape(mark.title)}</title>{body}</g>'
 
     def bar(self, bar: Bar) -> Iterator[str]:
-        """A solid bar, or a dashed one for adjuncts; both can be pointed at as a whole."""
+        """A solid bar, or a dashed one for modifiers; both can be pointed at as a whole."""
         yield self.box("hit", bar.begin, bar.end, down=-2, height=_BAR + 4)
         begin = bar.begin
-        while _is_adjunct(bar.mark) and bar.end - begin > 1.5 * _DASH + _DASH_GAP:
+        while _is_modifier(bar.mark) and bar.end - begin > 1.5 * _DASH + _DASH_GAP:
             yield self.box("bar", begin, begin + _DASH, height=_BAR)
             begin += _DASH + _DASH_GAP
         yield self.box("bar", begin, bar.end, height=_BAR)

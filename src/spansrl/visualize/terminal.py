@@ -26,7 +26,7 @@ class Pen(NamedTuple):
 
     predicate: str
     core: str
-    adjunct: str
+    modifier: str
     ellipsis: str
 
 
@@ -46,8 +46,8 @@ def sentence_text(
     """Draw a sentence in lines of at most `width` columns (at least 16), without a final newline.
 
     Meanings of roles that do not fit a label are listed below. `encoding` is the terminal's; other
-    characters are written as escapes. A word that is longer than a line is cut. Colors only repeat what the
-    labels say.
+    characters are written as escapes. A word that is longer than a line is cut. Colors only repeat the
+    labels.
     """
     width = max(width, _NARROWEST)
     pen = _BOX if _encodes(encoding) else _ASCII
@@ -84,7 +84,7 @@ def _set(pieces: Iterable[tuple[float, str, str]]) -> str:
 def _bar(bar: Bar, pen: Pen) -> str:
     """A bar, open where it continues on another line."""
     group = bar.mark.group
-    kind = pen.predicate if group == PREDICATE else pen.adjunct if GROUPS[group].adjunct else pen.core
+    kind = pen.predicate if group == PREDICATE else pen.modifier if GROUPS[group].modifier else pen.core
     left, line, right, dot = tuple(kind)
     width = int(bar.end - bar.begin)
     if width < 2:

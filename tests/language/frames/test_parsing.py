@@ -88,7 +88,7 @@ def test_attribute_defaults_cannot_make_a_small_file_huge():
         (b'<?xml version="1.0" encoding="shift_jis"?><frameset/>', "a.xml"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(content, message):
+def test_errors_are_one_line(content, message):
     rolesets, error = read_frame_file(content, "a.xml")
     assert rolesets == []
     assert str(error).startswith(message)

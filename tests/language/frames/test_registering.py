@@ -33,7 +33,7 @@ def test_the_frames_in_the_package_are_there_at_first():
     assert remove_frames() is False
 
 
-def test_what_is_registered_is_there_until_it_is_removed(folder, home):
+def test_registered_frames_stay_until_they_are_removed(folder, home):
     register_frames(str(folder))
     frames = load_frames()
     assert frames is not None
@@ -101,7 +101,7 @@ def test_a_file_larger_than_any_frame_is_refused_before_it_is_read(folder, pack,
         ("text", "not an archive"),
     ],
 )
-def test_sources_without_frames_are_refused_and_what_is_registered_stays(folder, tmp_path, name, message):
+def test_sources_without_frames_are_refused_and_registered_frames_stay(folder, tmp_path, name, message):
     register_frames(str(folder))
     (tmp_path / "empty").mkdir()
     (tmp_path / "text").write_text("no archive")
@@ -127,12 +127,12 @@ def test_the_pinned_commit_is_downloaded_and_checked(folder, server, pack, monke
         register_frames()
 
 
-def test_a_copy_of_the_pinned_commit_is_recognised(folder, monkeypatch):
+def test_a_copy_of_the_pinned_commit_is_recognized(folder, monkeypatch):
     monkeypatch.setattr(registering, "FRAMES", replace(FRAMES, sha256=fingerprint(members(folder))))
     assert read_frames(str(folder)).registration.commit == "c66e0cc"
 
 
-def spoilt(change) -> None:
+def damaged(change) -> None:
     header, body = index_path().read_text(encoding="utf-8").splitlines()
     index_path().write_text("\n".join(change(json.loads(header), body)) + "\n", encoding="utf-8")
 
@@ -157,7 +157,7 @@ def spoilt(change) -> None:
 )
 def test_a_damaged_index_is_refused_with_what_to_do(folder, change, message):
     register_frames(str(folder))
-    spoilt(change)
+    damaged(change)
     with pytest.raises(DataError, match=rf"frames\.jsonl: .*{message}.*spansrl frames PATH"):
         load_frames()
 
@@ -204,7 +204,7 @@ def test_labeling_imports_no_network_library():
 
 @pytest.mark.slow
 @pytest.mark.skipif(not SHARED.exists(), reason="needs propbank-frames.tar.xz in ../shared/data")
-def test_propbanks_frames_are_read_but_for_two_broken_files_and_loaded_in_no_time():
+def test_propbank_frames_are_read_except_two_broken_files_and_load_quickly():
     read = register_frames(str(SHARED))
     assert read.registration == replace(
         read.registration, commit="c66e0cc", files=7566, broken=2, rolesets=11207

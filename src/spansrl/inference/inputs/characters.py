@@ -1,7 +1,7 @@
 """Tokens in the characters that ELMo reads, as NumPy arrays; training and labeling share it.
 
 A character is a byte of UTF-8, or one of the marks around words and sentences. The ids are those of bilm-tf
-and AllenNLP, where 0 is no character.
+and AllenNLP, where 0 is padding.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy.typing as npt
 from spansrl.arrays import IntArray
 
 MAX_CHARS = 50
-"""Characters a word, its begin and end marks included."""
+"""Characters per word, including its begin and end marks."""
 
 N_CHARS = 261
-"""Characters that there are: bytes and marks."""
+"""The number of characters: bytes and marks."""
 
-# Bytes are 0 .. 255. Outside this module every id is one higher, so that 0 is no character.
+# Bytes are 0 .. 255. Outside this module every id is one higher, so that 0 is padding.
 _SENTENCE_BEGIN, _SENTENCE_END, _WORD_BEGIN, _WORD_END, _PADDING = range(256, N_CHARS)
 _BEGIN, _END = "<S>", "</S>"
 _SENTENCE_MARKS = {_BEGIN: _SENTENCE_BEGIN, _END: _SENTENCE_END}
@@ -28,7 +28,7 @@ _SENTENCE_MARKS = {_BEGIN: _SENTENCE_BEGIN, _END: _SENTENCE_END}
 
 @dataclass(frozen=True, slots=True)
 class CharacterBatch:
-    """S sentences of at most T tokens, between their begin and end marks; each distinct word stands once."""
+    """S sentences of at most T tokens, between their begin and end marks; each distinct word appears once."""
 
     chars: IntArray  # (W, 50) ids of the distinct words' characters
     words: IntArray  # (S, T + 2) which of the W words; any of them at padding
@@ -36,7 +36,6 @@ class CharacterBatch:
 
     @classmethod
     def of(cls, sentences: Sequence[Sequence[str]]) -> CharacterBatch:
-        """The sentences as one padded batch."""
         sizes = np.array([len(tokens) + 2 for tokens in sentences], dtype=np.int64)
         mask = np.arange(sizes.max(initial=2)) < sizes[:, None]  # (S, T + 2)
         found = {_BEGIN: 0, _END: 1}

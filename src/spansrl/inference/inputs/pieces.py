@@ -27,9 +27,8 @@ class PieceBatch:
 
     pieces: IntArray  # (W, P) ids
     mask: npt.NDArray[np.bool_]  # (W, P) true at pieces
-    token: (
-        IntArray  # (W, P) the piece's token in the flat (S · T) tokens; S · T for special pieces and padding
-    )
+    # (W, P) the piece's token in the flat (S · T) tokens; S · T for special pieces and padding
+    token: IntArray
     n_sentences: int  # S
     n_tokens: int  # T
 
@@ -47,14 +46,14 @@ class PieceBatch:
         inside = self.token < self.n_sentences * self.n_tokens  # (W, P)
         counts = np.bincount(self.token.reshape(-1))
         out = np.zeros((len(self.token), self.n_tokens, self.token.shape[1]), np.float32)
-        window, place = np.nonzero(inside)
-        token = self.token[window, place]
-        out[window, token % self.n_tokens, place] = 1 / counts[token]
+        window, piece = np.nonzero(inside)
+        token = self.token[window, piece]
+        out[window, token % self.n_tokens, piece] = 1 / counts[token]
         return out
 
     def windows(self) -> npt.NDArray[np.float32]:
         """(S, W): 1 where a window belongs to a sentence."""
-        first = self.token.min(axis=1)  # a window's least place is one of its own tokens'
+        first = self.token.min(axis=1)  # the least index of a window is that of one of its own tokens
         out = np.zeros((self.n_sentences, len(self.token)), np.float32)
         out[first // self.n_tokens, np.arange(len(self.token))] = 1
         return out
@@ -64,8 +63,8 @@ class PieceBatch:
 class PieceStore:
     """A corpus in word pieces: windows of pieces, and which windows belong to which sentence."""
 
-    pieces: Ragged  # a row a window: piece ids
-    tokens: Ragged  # a row a window: token index of each piece in its sentence, −1 for special pieces
+    pieces: Ragged  # one row per window: piece ids
+    tokens: Ragged  # one row per window: token index of each piece in its sentence, −1 for special pieces
     windows: IntArray  # (S + 1,) windows of sentence s
     lengths: IntArray  # (S,) tokens
 
@@ -83,11 +82,11 @@ class PieceStore:
         sizes = self.pieces.lengths[windows]
         mask = np.arange(sizes.max()) < sizes[:, None]  # (W, P)
         token = self.tokens.padded(windows)
-        place = np.where(mask & (token >= 0), sentence[:, None] * longest + token, len(rows) * longest)
+        index = np.where(mask & (token >= 0), sentence[:, None] * longest + token, len(rows) * longest)
         return PieceBatch(
             pieces=self.pieces.padded(windows),
             mask=mask,
-            token=place,
+            token=index,
             n_sentences=len(rows),
             n_tokens=longest,
         )
@@ -101,7 +100,6 @@ class PieceTokenizer:
     window: int  # the most pieces that the encoder reads at once
 
     def prepare(self, sentences: Sequence[Sequence[str]]) -> PieceStore:
-        """The sentences in word pieces."""
         encodings = self._encode([[_readable(token) for token in tokens] for tokens in sentences])
         pieces: list[IntArray] = []
         tokens: list[IntArray] = []
@@ -138,8 +136,8 @@ class PieceTokenizer:
         inner = np.flatnonzero(token >= 0)
         head, tail = slice(0, inner[0]), slice(inner[-1] + 1, len(ids))
         room = self.window - inner[0] - (len(ids) - inner[-1] - 1)
-        place = np.arange(len(inner)) - np.searchsorted(token[inner], token[inner])  # in the token
-        inner = inner[place < min(MOST_PIECES, room)]
+        number = np.arange(len(inner)) - np.searchsorted(token[inner], token[inner])  # in the token
+        inner = inner[number < min(MOST_PIECES, room)]
         return [
             (
                 np.concatenate([ids[head], ids[part], ids[tail]]),

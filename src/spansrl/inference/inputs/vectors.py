@@ -2,28 +2,26 @@
 
 Three shapes are read, plain or compressed (`.gz`, `.xz`):
 
-- GloVe: ``word 0.1 0.2 …`` a line;
+- GloVe: ``word 0.1 0.2 …`` in each line;
 - word2vec's text format: the same after a first line ``count width``;
-- SENNA: two files, `words.lst` with a word a line and `embeddings.txt` with its numbers in the same line.
+- SENNA: two files, `words.lst` with one word per line and `embeddings.txt` with its numbers in the same line.
 
-A token is looked up lower-cased, digits kept, brackets in the file's own spelling (``(`` or ``-lrb-``).
-What is not there gets the row of the file's unknown word (`UNKNOWN`, `<unk>` or `unk`, in this order); a file
-without one gets a row `UNKNOWN`, the mean of all its rows.
+A token is looked up in lower case, with its digits, and brackets in the file's own spelling (``(`` or
+``-lrb-``). Unknown tokens get the row of the file's unknown word (`UNKNOWN`, `<unk>` or `unk`, in this
+order); a file without one gets a row `UNKNOWN`, the mean of all its rows.
 
-    vectors = read_vectors(Path("glove.6B.50d.txt"), keep={"Cats", "sleep"})
+    vectors = read_vectors(Path("glove.6B.50d.txt"))
     vectors.matrix[vectors.lookup(["Cats", "sleep", "-LRB-"])]      # (3, 50)
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,12 +40,13 @@ _BRACKET_SPELLINGS = {
 }
 
 _NUMBER = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-_BLOCK = 8192  # rows parsed at once: enough to leave the work to NumPy, few enough to keep memory flat
+
+_Row = tuple[int, bytes, bytes]  # number of the line, word, numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Vectors:
-    """A word's vector is the row of `matrix` (V, D) at its place in `words`; one word is the unknown word."""
+    """A word's vector is the row of `matrix` (V, D) at its index in `words`; one word is the unknown word."""
 
     words: tuple[str, ...]
     matrix: NDArray[np.float32]
@@ -60,16 +59,12 @@ class Vectors:
                 f"the vectors have no row for unknown words; add one of {', '.join(UNKNOWN_WORDS)}"
             )
 
-    def __repr__(self) -> str:
-        return f"Vectors({counted(len(self.words), 'word')}, width {self.width})"
-
     @cached_property
     def _ids(self) -> dict[str, int]:
         return {word: row for row, word in enumerate(self.words)}
 
     @property
     def width(self) -> int:
-        """The number of values of each vector."""
         return int(self.matrix.shape[1])
 
     @cached_property
@@ -77,41 +72,31 @@ class Vectors:
         """The row for words that are not there."""
         return next(self._ids[word] for word in UNKNOWN_WORDS if word in self._ids)
 
-    def normalise(self, token: str) -> str:
+    def normalize(self, token: str) -> str:
         """The word whose row represents the token."""
         return next((word for word in _spellings(token) if word in self._ids), self.words[self.unknown])
 
     def lookup(self, tokens: Sequence[str]) -> NDArray[np.int64]:
         """The tokens' rows in `matrix`."""
-        ids = (self._ids[self.normalise(token)] for token in tokens)
+        ids = (self._ids[self.normalize(token)] for token in tokens)
         return np.fromiter(ids, dtype=np.int64, count=len(tokens))
 
 
-def read_vectors(
-    path: Path, *, words_path: Path | None = None, keep: Collection[str] | None = None
-) -> Vectors:
-    """Read a file of vectors; with `words_path`, SENNA's pair of files.
-
-    With `keep`, only the rows that these tokens look up (and the unknown word's) are kept. The unknown word's
-    vector is the same with and without: where it is a mean, it is the mean of all rows.
-    """
-    wanted = None if keep is None else {s for token in keep for s in _spellings(token)}.union(UNKNOWN_WORDS)
-    mean_needed = _has_no_unknown_word(path if words_path is None else words_path)
+def read_vectors(path: Path, *, words_path: Path | None = None) -> Vectors:
+    """Read a file of vectors; with `words_path`, SENNA's pair of files."""
     rows = _glove_rows(path) if words_path is None else _senna_rows(path, words_path)
-    words: list[str] = []
-    kept: list[NDArray[np.float32]] = []
-    total, count = np.zeros(1), 0
-    with closing(rows):
-        for block in _blocks(row for row in rows if mean_needed or wanted is None or row.word in wanted):
-            matrix = _parse(block, path)
-            chosen = [k for k, row in enumerate(block) if wanted is None or row.word in wanted]
-            words += [block[k].word for k in chosen]
-            kept.append(matrix[chosen])
-            total, count = total + matrix.sum(axis=0, dtype=np.float64), count + len(block)
-    if mean_needed:
-        words.append(UNKNOWN_WORDS[0])
-        kept.append((total / count).astype(np.float32)[None])
-    return Vectors(tuple(words), np.concatenate(kept))
+    first_lines: dict[str, int] = {}
+    matrix = []
+    for line, raw, numbers in rows:
+        word = _decoded(raw, words_path or path, line)
+        if (first := first_lines.setdefault(word, line)) != line:
+            message = f"the word '{word}' already has a vector in line {first}"
+            raise FormatError(message, path=str(words_path or path), line=line)
+        matrix.append(_parsed(numbers, word, path, line))
+    if first_lines.keys().isdisjoint(UNKNOWN_WORDS):
+        first_lines[UNKNOWN_WORDS[0]] = 0
+        matrix.append(np.asarray(np.mean(matrix, axis=0, dtype=np.float64), np.float32))
+    return Vectors(tuple(first_lines), np.stack(matrix))
 
 
 def _spellings(token: str) -> tuple[str, ...]:
@@ -120,165 +105,98 @@ def _spellings(token: str) -> tuple[str, ...]:
     return (word, *_BRACKET_SPELLINGS.get(word, ()))
 
 
-class _Row(NamedTuple):
-    """One vector as the file has it: still text, known to have the right number of fields."""
-
-    line: int
-    word: str
-    numbers: bytes
-
-
-def _lines(path: Path) -> Generator[bytes, None, None]:
+def _lines(path: Path) -> Iterator[bytes]:
     """The file's lines without their ends, tabs as blanks; text vectors are split at blanks only."""
     try:
         with path.open("rb") as raw, decompressed(raw) as file:
             for line in file:
                 yield line.replace(b"\t", b" ").rstrip(b" \r\n")
     except DAMAGED as error:
-        message = f"the compressed file is damaged ({error}); fetch it again"
+        message = f"the compressed file is damaged ({error}); download it again"
         raise FormatError(message, path=str(path)) from error
     except OSError as error:
         raise FormatError(f"cannot be read ({error.strerror or error})", path=str(path)) from error
 
 
-def _has_no_unknown_word(path: Path) -> bool:
-    names = {word.encode() for word in UNKNOWN_WORDS}
-    with closing(_lines(path)) as lines:
-        return not any(line.partition(b" ")[0] in names for line in lines)
-
-
-def _glove_rows(path: Path) -> Generator[_Row, None, None]:
-    """Rows of a GloVe file, or of a word2vec file, whose header must then be true."""
-    with closing(_lines(path)) as lines:
-        first = next(lines, None)
-        if first is None:
-            raise FormatError("the file is empty; expected 'word number number …' lines", path=str(path))
-        header = _word2vec_header(first)
-        width = len(first.split()) - 1 if header is None else header.width
-        if width < 1:
-            message = "expected a word and its vector's numbers, found no numbers"
-            raise FormatError(message, path=str(path), line=1)
-        checker = _WordChecker(path)
-        body = enumerate(chain([first], lines), start=1) if header is None else enumerate(lines, start=2)
-        for number, line in body:
-            word, _, numbers = line.partition(b" ")
-            if numbers.count(b" ") != width - 1 or b"  " in line:
-                word, numbers = _split_unusual(line, width, path, number)
-            yield _Row(number, checker.check(word, number), numbers)
-    if header is not None and len(checker) != header.words:
-        message = f"the header promises {counted(header.words, 'word')}, the file has {len(checker)}"
+def _glove_rows(path: Path) -> Iterator[_Row]:
+    """Rows of a GloVe file, or of a word2vec file, whose header must be right."""
+    lines = _lines(path)
+    first = next(lines, None)
+    if first is None:
+        raise FormatError("the file is empty; expected 'word number number …' lines", path=str(path))
+    fields = first.split()
+    has_header = len(fields) == 2 and all(field.isdigit() for field in fields)
+    width = int(fields[1]) if has_header else len(fields) - 1
+    if width < 1:
+        message = "expected a word and its vector's numbers, found no numbers"
         raise FormatError(message, path=str(path), line=1)
-    if not len(checker):
+    number = 1
+    for number, line in enumerate(lines if has_header else chain([first], lines), start=1 + has_header):
+        word, _, numbers = line.partition(b" ")
+        if numbers.count(b" ") != width - 1 or b"  " in line:
+            word, numbers = _split_unusual(line, width, path, number)
+        yield number, word, numbers
+    if has_header and number - 1 != int(fields[0]):
+        message = f"the header promises {counted(int(fields[0]), 'word')}, the file has {number - 1}"
+        raise FormatError(message, path=str(path), line=1)
+    if has_header and number == 1:
         raise FormatError("no vector follows the header", path=str(path), line=1)
-
-
-class _Header(NamedTuple):
-    words: int
-    width: int
-
-
-def _word2vec_header(line: bytes) -> _Header | None:
-    fields = line.split()
-    if len(fields) == 2 and all(field.isdigit() for field in fields):
-        return _Header(int(fields[0]), int(fields[1]))
-    return None
 
 
 def _split_unusual(line: bytes, width: int, path: Path, number: int) -> tuple[bytes, bytes]:
     """Word and numbers of a line that is not 'word number number …' with single blanks.
 
-    GloVe's largest files have words with blanks inside (``. . .``). They are told from rows with too many
-    numbers by this: no field between the word's first and the vector is a number.
+    GloVe's largest files have words with blanks inside (``. . .``). What sets them apart from rows with too
+    many numbers is that no field between the word's first and the vector is a number.
     """
     fields = line.split()
     inside = fields[1:-width]
     if len(fields) <= width or any(_is_number(field) for field in inside):
-        found = max(len(fields) - 1, 0)
-        raise FormatError(
-            f"expected a word and {width} numbers, found {found} numbers", path=str(path), line=number
-        )
+        message = f"expected a word and {width} numbers, found {max(len(fields) - 1, 0)} numbers"
+        raise FormatError(message, path=str(path), line=number)
     return b" ".join(fields[:-width]), b" ".join(fields[-width:])
 
 
-def _senna_rows(path: Path, words_path: Path) -> Generator[_Row, None, None]:
+def _senna_rows(path: Path, words_path: Path) -> Iterator[_Row]:
     """Rows of a file of numbers, named by a file of words line by line."""
-    checker = _WordChecker(words_path)
-    width = 0
-    with closing(_lines(words_path)) as words, closing(_lines(path)) as vectors:
-        for number, (word, numbers) in enumerate(zip_longest(words, vectors), start=1):
-            if word is None or numbers is None:
-                longer, shorter = (words_path, path) if numbers is None else (path, words_path)
-                message = f"{shorter} ends before this line; the two do not belong together"
-                raise FormatError(message, path=str(longer), line=number)
-            found = len(numbers.split())
-            width = width or found
-            if found != width or width == 0:
-                message = f"expected {width or 'some'} numbers, found {found}"
-                raise FormatError(message, path=str(path), line=number)
-            yield _Row(number, checker.check(word, number), numbers)
-    if not len(checker):
-        raise FormatError("the file is empty; expected one word a line", path=str(words_path))
+    width = number = 0
+    for number, (word, numbers) in enumerate(zip_longest(_lines(words_path), _lines(path)), start=1):
+        if word is None or numbers is None:
+            longer, shorter = (words_path, path) if numbers is None else (path, words_path)
+            message = f"{shorter} ends before this line; the two do not belong together"
+            raise FormatError(message, path=str(longer), line=number)
+        found = len(numbers.split())
+        width = width or found
+        if found != width or width == 0:
+            message = f"expected {width or 'some'} numbers, found {found}"
+            raise FormatError(message, path=str(path), line=number)
+        yield number, word, numbers
+    if number == 0:
+        raise FormatError("the file is empty; expected one word per line", path=str(words_path))
 
 
-class _WordChecker:
-    """Decodes words and refuses empty and repeated ones; its length is the number of words so far."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = str(path)
-        self._first_lines: dict[str, int] = {}
-
-    def __len__(self) -> int:
-        return len(self._first_lines)
-
-    def check(self, raw: bytes, line: int) -> str:
-        try:
-            word = raw.decode("utf-8")
-        except UnicodeDecodeError:
-            raise FormatError(
-                f"the word {raw!r} is not UTF-8; convert the file", path=self._path, line=line
-            ) from None
-        if not word:
-            raise FormatError("the word is missing", path=self._path, line=line)
-        first = self._first_lines.setdefault(word, line)
-        if first != line:
-            raise FormatError(
-                f"the word '{word}' already has a vector in line {first}", path=self._path, line=line
-            )
-        return word
-
-
-def _blocks(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
-    block: list[_Row] = []
-    for row in rows:
-        block.append(row)
-        if len(block) == _BLOCK:
-            yield block
-            block = []
-    if block:
-        yield block
-
-
-def _parse(block: list[_Row], path: Path) -> NDArray[np.float32]:
-    """The rows' numbers as a matrix (rows, width)."""
-    texts = [row.numbers for row in block]
+def _decoded(raw: bytes, path: Path, line: int) -> str:
     try:
-        matrix = np.loadtxt(texts, dtype=np.float32, comments=None, ndmin=2, encoding="ascii")
+        word = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        message = f"the word {raw!r} is not UTF-8; convert the file"
+        raise FormatError(message, path=str(path), line=line) from None
+    if not word:
+        raise FormatError("the word is missing", path=str(path), line=line)
+    return word
+
+
+def _parsed(numbers: bytes, word: str, path: Path, line: int) -> NDArray[np.float32]:
+    fields = numbers.split()
+    try:
+        row = np.fromstring(numbers, np.float32, sep=" ")  # older NumPy stops at what is not a number
     except ValueError:
-        matrix = np.full((len(block), 1), np.nan, dtype=np.float32)
-    if not np.isfinite(matrix).all():
-        raise _explain(block, path)
-    return matrix
-
-
-def _explain(block: list[_Row], path: Path) -> FormatError:
-    for row in block:
-        for field in row.numbers.split():
-            if not _is_number(field):
-                message = (
-                    f"'{field.decode(errors='replace')}' in the vector of '{row.word}' is not a finite number"
-                )
-                return FormatError(message, path=str(path), line=row.line)
-    return FormatError("a vector cannot be read", path=str(path), line=block[0].line)
+        row = np.zeros(0, np.float32)
+    if len(row) != len(fields) or not np.isfinite(row).all():
+        wrong = next((field for field in fields if not _is_number(field)), numbers)
+        message = f"'{wrong.decode(errors='replace')}' in the vector of '{word}' is not a finite number"
+        raise FormatError(message, path=str(path), line=line)
+    return row
 
 
 def _is_number(field: bytes) -> bool:

@@ -19,7 +19,7 @@ _ADVICE = "correct the file, or get the frames again"
 class Roleset:
     """One sense: what it means, its roles, and the words that have it.
 
-    `roles` maps `0` … `6` and modifiers like `M-LOC` to what they stand for; an alias is a part of speech
+    `roles` maps `0` … `6` and modifiers like `M-LOC` to what they mean; an alias is a part of speech
     and a word.
     """
 
@@ -32,7 +32,7 @@ class Roleset:
 def read_frame_file(content: bytes, path: str) -> tuple[list[Roleset], FormatError | None]:
     """The rolesets of a file, and what is wrong with it if anything.
 
-    A broken file gives the rolesets that can be read without its examples; the error says how many.
+    A broken file gives the rolesets that can be read without its examples; the error has their number.
     """
     reader = FrameReader()
     rolesets, fault = reader.rolesets, reader.read(content)
@@ -56,8 +56,6 @@ def _done(kept: int, *, whole: bool) -> str:
 
 
 class FaultError(Exception):
-    """What is wrong with a file, and where."""
-
     def __init__(self, what: str, line: int | None = None) -> None:
         super().__init__(what)
         self.line = line
@@ -84,7 +82,7 @@ class FrameReader:
             self.parser.Parse(content, True)
         except expat.ExpatError as error:
             return FaultError(f"invalid XML ({expat.ErrorString(error.code)})", error.lineno)
-        except (ValueError, LookupError) as error:  # for an encoding nobody knows
+        except (ValueError, LookupError) as error:  # an unknown encoding
             return FaultError(str(error))
         except FaultError as fault:
             return fault
@@ -96,7 +94,6 @@ class FrameReader:
             raise self._fault("the file has a DTD of its own, which a frame file does not need")
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """An element begins."""
         if self._depth == 0 and tag != "frameset":
             raise self._fault(f"the outermost element is '{tag}', expected 'frameset'")
         self._depth += 1
@@ -113,7 +110,6 @@ class FrameReader:
             self.parser.CharacterDataHandler = self._alias.append
 
     def end(self, tag: str) -> None:
-        """An element ends."""
         self._depth -= 1
         if self.current is None:
             return

@@ -26,7 +26,7 @@ _IN_FRAMES = re.compile(r"(?:^|/)(frames/[^/]+\.xml)$")
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What was found in a source: an index, what is said about it, and what was wrong, in order."""
+    """What was found in a source: an index, its description, and what was wrong, in order."""
 
     index: FrameIndex
     registration: Registration
@@ -53,7 +53,7 @@ def register_frames(source: str | None = None, *, progress: Progress = no_progre
 def read_frames(source: str | None = None, *, progress: Progress = no_progress) -> Read:
     """The frames of a directory, an archive or a URL; None for the pinned commit.
 
-    Where there are files ``frames/NAME.xml``, all others are left alone. Broken files are told, not fatal.
+    Where there are files ``frames/NAME.xml``, all others are ignored. Broken files are reported, not fatal.
     """
     found = read_frame_files(source, "spansrl frames PATH", progress=progress)
     shown, files = found.shown, found.files

@@ -52,12 +52,10 @@ def data_directory() -> Path:
 
 
 def index_path() -> Path:
-    """Return the path of the installed frames, whether or not it exists."""
     return data_directory() / FILE_NAME
 
 
 def shipped_path() -> Path:
-    """Return the path of the index in the package."""
     return Path(str(files("spansrl"))) / "assets" / "frames" / "frames.jsonl.gz"
 
 
@@ -75,7 +73,6 @@ def save_frames(index: FrameIndex, registration: Registration) -> Path:
 
 
 def index_content(index: FrameIndex, registration: Registration) -> bytes:
-    """The content of an index file."""
     body = json.dumps(index.to_dict(), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
     header = {"format": _FORMAT, "version": _VERSION, "sha256": hashlib.sha256(body).hexdigest()}
     return json.dumps(header | asdict(registration), ensure_ascii=False).encode() + b"\n" + body
@@ -87,10 +84,7 @@ def load_frames() -> FrameIndex:
     first, body = _content(path)
     if hashlib.sha256(body).hexdigest() != _header(first, path)["sha256"]:
         raise DataError(f"{path}: damaged, its SHA-256 is not what it should be; {_AGAIN}")
-    try:
-        return FrameIndex.from_dict(json.loads(body))
-    except (ValueError, DataError) as error:
-        raise DataError(f"{path}: {error}; {_AGAIN}") from error
+    return FrameIndex.from_dict(json.loads(body))
 
 
 def registered() -> Registration | None:
@@ -99,7 +93,6 @@ def registered() -> Registration | None:
 
 
 def shipped() -> Registration:
-    """Describe the frames in the package."""
     return _registration(shipped_path())
 
 
@@ -126,9 +119,8 @@ def _content(path: Path, *, whole: bool = True) -> tuple[bytes, bytes]:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             return file.readline(), file.read() if whole else b""
     except (OSError, EOFError, zlib.error) as error:
-        raise DataError(
-            f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}; {_AGAIN}"
-        ) from error
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"{path}: cannot be read: {reason}; {_AGAIN}") from error
 
 
 def _header(line: bytes, path: Path) -> dict[str, Any]:

@@ -58,7 +58,6 @@ class Lemmatizer:
         return self.exceptions[known].get(form) or _RULES[known](form)
 
     def to_dict(self) -> dict[str, Any]:
-        """The table as JSON."""
         return {"exceptions": {type: dict(sorted(table.items())) for type, table in self.exceptions.items()}}
 
     @classmethod

@@ -51,14 +51,14 @@ _OTHER_ENDINGS = {  # which many nouns have that come from no verb
 
 
 def relatives(lemma: str, type: str | None) -> tuple[str, ...]:
-    """Lemmas to look up where this one was never seen, likeliest first; many of them are no words."""
+    """Lemmas to look up where this one was never seen, likeliest first; many of them are not words."""
     plain = respelled(lemma)
     others = (plain, *_verbs_of(plain, type, _SURE_ENDINGS | _OTHER_ENDINGS))
     return tuple(other for other in others if other != lemma)
 
 
 def likely_stem(lemma: str, type: str | None) -> str:
-    """What the senses of an unseen lemma are probably called after."""
+    """What the senses of an unseen lemma are probably named after."""
     plain = respelled(lemma)
     return next(iter(_verbs_of(plain, type, _SURE_ENDINGS)), plain)
 

@@ -77,14 +77,10 @@ _MISSES_E = tuple(
         (r"[^aeiourwl]l", True),  # handle, settle
         (r"[aeiou][aeiou][a-z]", False),  # treat, join, sound
         (r"^[^aeiou]*(?:qu)?[aeiouy][bcdgkmlnprt]", True),  # one syllable: hope, date, rule
-        (
-            r"[iu][bdmnr]|[au]l|(?<!ev)(?<!er)il|[aioeu]d|[au][tmr]|[aio]k",
-            True,
-        ),  # describe, include, assume, prepare
-        (
-            r"(?:[cnv]|sp|ped|rad|wr)it|[vmn]ot|com|plor|gnor|stor|phon|pon|hal|[ns]ol|scap",
-            True,
-        ),  # invite, explore
+        # describe, include, assume, prepare
+        (r"[iu][bdmnr]|[au]l|(?<!ev)(?<!er)il|[aioeu]d|[au][tmr]|[aio]k", True),
+        # invite, explore
+        (r"(?:[cnv]|sp|ped|rad|wr)it|[vmn]ot|com|plor|gnor|stor|phon|pon|hal|[ns]ol|scap", True),
     )
 )
 _SIGNAL = re.compile(r"(?:gn|t|v)al$")  # signal, total, rival: no e, unlike schedule
@@ -95,7 +91,6 @@ _VOWEL = re.compile(r"[aeiouy]")
 
 
 def infinitive(form: str) -> str:
-    """The base form of a lower-cased verb."""
     if (lemma := AUXILIARIES.get(form) or _IRREGULAR_VERBS.get(form)) is not None:
         return lemma
     for ending in ("ing", "ed"):
@@ -108,7 +103,6 @@ def infinitive(form: str) -> str:
 
 
 def singular(form: str) -> str:
-    """The base form of a lower-cased noun."""
     if (lemma := _IRREGULAR_NOUNS.get(form)) is not None:
         return lemma
     if form.endswith("men") and len(form) > 4:

@@ -26,7 +26,7 @@ _BLOCK = 2048  # tokens of a paragraph that are looked at together
 class TextSentence:
     """A sentence of a text; all offsets are half-open, in code points of the whole text.
 
-    `cut` says that the sentence was longer than allowed and this is one of its pieces.
+    `cut` means that the sentence was longer than allowed and this is one of its pieces.
     """
 
     start: int
@@ -45,12 +45,11 @@ def split(text: str, *, max_tokens: int = MAX_TOKENS) -> list[TextSentence]:
 
 
 def tokenize(text: str) -> list[Offsets]:
-    """The tokens of a text without its sentences."""
     return [token for sent in iter_sentences(text) for token in sent.tokens]
 
 
 def iter_sentences(text: str, *, max_tokens: int = MAX_TOKENS) -> Iterator[TextSentence]:
-    """The sentences of a text one by one; beside the text, memory does not grow with its length."""
+    """The sentences of a text one by one; memory does not grow with its length, except for the text."""
     if max_tokens < 1:
         raise ConfigError(f"max_tokens is {max_tokens}; a sentence needs room for at least 1 token")
     for tokens in _sentences(text, max(_BLOCK, 2 * max_tokens)):

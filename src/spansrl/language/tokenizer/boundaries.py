@@ -62,7 +62,6 @@ class Paragraph:
 
     @classmethod
     def of(cls, text: str, tokens: Sequence[Token], gaps: Sequence[Gap]) -> Paragraph:
-        """A paragraph of tokens of a text."""
         return cls(text, tokens, gaps, [_category(text, token) for token in tokens])
 
     def category(self, index: int, start: int = 0) -> str:
@@ -72,7 +71,6 @@ class Paragraph:
         return self.categories[index] if index < len(self.categories) else "$"
 
     def word(self, index: int, start: int = 0) -> str:
-        """The beginning of a token's text."""
         if index < start:
             return "^"
         token = self.tokens[index]

@@ -38,7 +38,7 @@ def _any_of(words: Iterable[str]) -> str:
 
 
 def _places(cut: str) -> tuple[int, ...]:
-    """Where the bars stand in a word of the table, not counting the bars themselves."""
+    """Where the bars are in a word of the table, not counting the bars themselves."""
     return tuple(found.start() - k for k, found in enumerate(re.finditer(r"\|", cut)))
 
 

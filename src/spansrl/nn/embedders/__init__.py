@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from spansrl.inference.config import EmbedderConfig
-from spansrl.nn.embedders import elmo_embedder, transformer_embedder, vectors, words
+from spansrl.nn.embedders import elmo_embedder, transformer, vectors, words
 from spansrl.nn.embedders.base import Embedder as Embedder
 from spansrl.nn.embedders.base import EmbedderKind
 
@@ -13,7 +13,7 @@ EMBEDDERS: dict[str, EmbedderKind] = {
     "words": words,
     "vectors": vectors,
     "elmo": elmo_embedder,
-    "transformer": transformer_embedder,
+    "transformer": transformer,
 }
 
 

@@ -47,7 +47,7 @@ class Embedder(nn.Module):
         raise TypeError(f"{type(self).__name__} cannot prepare sentences")
 
     def take(self, store: Any, rows: IntArray) -> Any:
-        """The chosen sentences of a store as a batch (a tensor, or something with `.to`)."""
+        """The chosen sentences of a store as a batch (what `nn.devices` can move)."""
         return torch.from_numpy(store.padded(rows))
 
     def save_files(self, files: Path) -> None:
@@ -91,5 +91,4 @@ class EncoderGraph(nn.Module):
         return (x,) if self.tasks is None else (x, self.tasks.predicates(x))
 
     def names(self) -> list[str]:
-        """The names of the outputs."""
         return ["vectors"] if self.tasks is None else ["vectors", "classes"]

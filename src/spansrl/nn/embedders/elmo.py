@@ -1,13 +1,13 @@
 """ELMo (Peters+ 2018), live from `options.json` and `weights.hdf5`.
 
 A character CNN with highway layers makes a vector of each word; two stacks of projected LSTMs read them, one
-in each direction. All layers come out; `ScalarMix` makes one vector a word of them. ELMo is frozen here: its
-weights stay in the user's files, they are neither trained nor part of `state_dict`.
+in each direction. All layers come out; `ScalarMix` makes one vector per word of them. ELMo is frozen here:
+its weights stay in the user's files, and are neither trained nor part of `state_dict`.
 
     elmo = Elmo.from_files(Path("options.json"), Path("weights.hdf5"))
     layers = elmo(*batch_char_ids([["Cats", "sleep", "."], ["Why", "?"]]))         # (3, 2, 3, 1024)
 
-The files are those of bilm-tf and AllenNLP: matrices stand as in TensorFlow (inputs × outputs), an LSTM's
+The files are those of bilm-tf and AllenNLP: matrices are as in TensorFlow (inputs × outputs), an LSTM's
 gates come in the order input, new memory, forget, output; the forget gate's constant 1 is not in the bias.
 """
 
@@ -15,20 +15,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
 import torch
 from torch import Tensor, nn
-from torch._higher_order_ops.scan import scan
 from torch.nn import functional as F
 
 from spansrl.errors import DataError
 from spansrl.inference.inputs.characters import MAX_CHARS, N_CHARS, CharacterBatch
 from spansrl.nn.embedders.elmo_files import ElmoOptions, WeightFile
+from spansrl.nn.recurrence import Tensors, reversal, run_steps, take
 
 
 def batch_char_ids(sentences: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor, Tensor]:
-    """What `Elmo` takes: the characters of the distinct words, which word stands where, and the mask."""
+    """What `Elmo` takes: characters of the distinct words, each token's index among them, mask."""
     batch = CharacterBatch.of(sentences)
     return torch.from_numpy(batch.chars), torch.from_numpy(batch.words), torch.from_numpy(batch.mask)
 
@@ -99,13 +99,13 @@ class _WordProjection(_Frozen):
 
 
 class _CharCnn(_Frozen):
-    """A word's characters -> its vector, whatever stands around it."""
+    """A word's characters -> its vector, independent of context."""
 
     embedding: Tensor
 
     def __init__(self, options: ElmoOptions, weights: WeightFile) -> None:
         embedding = weights.take("char_embed", N_CHARS, options.char_width)
-        super().__init__(embedding=F.pad(embedding, (0, 0, 1, 0)))  # the new row 0 is no character
+        super().__init__(embedding=F.pad(embedding, (0, 0, 1, 0)))  # the new row 0 is padding
         self._activation = torch.tanh if options.activation == "tanh" else torch.relu
         self.convolutions = nn.ModuleList(
             _Convolution.load(weights, index, options) for index in range(len(options.filters))
@@ -121,18 +121,7 @@ class _CharCnn(_Frozen):
         """Characters (N, 50) -> word vectors (N, P)."""
         chars = self.embedding[ids].transpose(1, 2)  # (N, E, 50)
         words = self._activation(torch.cat([convolution(chars) for convolution in self.convolutions], dim=1))
-        projected: Tensor = self.layers(words)
-        return projected
-
-
-class _State(NamedTuple):
-    """What an LSTM knows between two steps."""
-
-    hidden: Tensor  # (B, P)
-    memory: Tensor  # (B, C)
-
-
-_Pair = tuple[Tensor, Tensor]
+        return self.layers(words)
 
 
 class _ProjectedLstm(_Frozen):
@@ -156,51 +145,33 @@ class _ProjectedLstm(_Frozen):
         )
         self._cell_clip, self._projection_clip = options.cell_clip, options.projection_clip
 
-    def forward(self, inputs: Tensor, mask: Tensor, state: _State | None) -> tuple[Tensor, _State]:
-        """Inputs (B, T, P), mask (B, T) -> outputs (B, T, P), and the state after each sentence's end."""
+    def forward(self, inputs: Tensor, mask: Tensor, before: Tensors | None) -> tuple[Tensor, Tensors]:
+        """Inputs (B, T, P), mask (B, T) -> outputs (B, T, P), and the state after each sentence's end.
+
+        The state is the output (B, P) and the memory (B, C) of the last step.
+        """
         B, _, P = inputs.shape
-        before = state or _State(inputs.new_zeros(B, P), inputs.new_zeros(B, len(self.projection)))
+        start = before or (inputs.new_zeros(B, P), inputs.new_zeros(B, len(self.projection)))
         inputs = inputs @ self.input_weights + self.bias  # (B, T, 4C), once for all steps
-        run = self._scan if torch.compiler.is_exporting() else self._loop
-        outputs, after = run(inputs.transpose(0, 1), mask.T[..., None], before)  # (T, B, P)
+        steps = inputs.transpose(0, 1), mask.T[..., None]  # (T, B, 4C), (T, B, 1)
+        after, outputs = run_steps(self._step, start, steps)  # (T, B, P)
         return outputs.transpose(0, 1), after
 
-    def _loop(self, inputs: Tensor, mask: Tensor, state: _State) -> tuple[Tensor, _State]:
-        """Inputs (T, B, 4C), mask (T, B, 1) -> outputs (T, B, P), and the state in the end."""
-        outputs = []
-        for gates, inside in zip(inputs, mask, strict=True):
-            output, state = self._step(gates, inside, state)
-            outputs.append(output)
-        return torch.stack(outputs), state
-
-    def _scan(self, inputs: Tensor, mask: Tensor, state: _State) -> tuple[Tensor, _State]:
-        """The same as one operator that an exported graph can hold, for any number of steps."""
-
-        def step(state: _Pair, now: _Pair) -> tuple[_Pair, Tensor]:
-            output, after = self._step(*now, _State(*state))
-            return (after.hidden, after.memory), output
-
-        # Scan takes plain tuples only.
-        after, outputs = scan(step, (state.hidden, state.memory), (inputs, mask))
-        return outputs, _State(*after)
-
-    def _step(self, gates: Tensor, inside: Tensor, state: _State) -> tuple[Tensor, _State]:
-        """One token a sentence: (B, 4C), (B, 1) -> outputs (B, P); the state stays where none is left."""
-        gates = torch.addmm(gates, state.hidden, self.hidden_weights)
-        enter, new, keep, leave = gates.chunk(4, dim=1)
-        memory = keep.sigmoid() * state.memory + enter.sigmoid() * new.tanh()
-        memory = memory.clamp(-self._cell_clip, self._cell_clip)
-        output = (leave.sigmoid() * memory.tanh()) @ self.projection
+    def _step(self, state: Tensors, now: Tensors) -> tuple[Tensors, Tensor]:
+        """One token of each sentence: gates (B, 4C), whether it exists (B, 1) -> state, outputs (B, P)."""
+        (hidden, memory), (gates, inside) = state, now
+        enter, new, keep, leave = torch.addmm(gates, hidden, self.hidden_weights).chunk(4, dim=1)
+        changed = keep.sigmoid() * memory + enter.sigmoid() * new.tanh()
+        changed = changed.clamp(-self._cell_clip, self._cell_clip)
+        output = (leave.sigmoid() * changed.tanh()) @ self.projection
         output = output.clamp(-self._projection_clip, self._projection_clip)
-        hidden = torch.where(inside, output, state.hidden)
-        return output, _State(hidden, torch.where(inside, memory, state.memory))
+        return (torch.where(inside, output, hidden), torch.where(inside, changed, memory)), output
 
 
 class Elmo(nn.Module):
     """Sentences as characters -> all layers of the bidirectional language model; frozen.
 
-    Every sentence is read on its own. With `carry_state=True`, row b of a batch continues where row b of the
-    batch before ended, as bilm-tf does when it dumps embeddings; `reset_state` starts anew.
+    Every sentence is read on its own.
     """
 
     def __init__(self, options: ElmoOptions, weights: WeightFile) -> None:
@@ -216,62 +187,45 @@ class Elmo(nn.Module):
             )
             for direction in range(2)
         )
-        self._states: list[list[_State]] = []
 
     @classmethod
     def from_files(cls, options: Path, weights: Path) -> Self:
-        """Load ELMo from `options.json` and `weights.hdf5`."""
         with WeightFile(weights) as file:
             return cls(ElmoOptions.from_file(options), file)
 
-    def reset_state(self) -> None:
-        """Forget what `carry_state` has carried over."""
-        self._states = []
-
     @torch.no_grad()
-    def forward(self, chars: Tensor, words: Tensor, mask: Tensor, *, carry_state: bool = False) -> Tensor:
-        """Distinct words (W, 50), which of them stand where (B, T + 2), mask -> layers (L + 1, B, T, 2P)."""
-        self._check(chars, words, mask, carry_state)
-        # In parts, which bounds the memory that the convolutions take.
-        vectors = torch.cat([self.char_cnn(part) for part in torch.split(chars, 512)])  # (W, P)
-        layers, after = self.read(vectors[words], mask, self._states if carry_state else ())
-        if carry_state:
-            self._states = after
-        return layers
-
-    def read(
-        self, words: Tensor, mask: Tensor, before: Sequence[list[_State]] = ()
-    ) -> tuple[Tensor, list[list[_State]]]:
-        """Word vectors (B, T + 2, P) -> layers (L + 1, B, T, 2P), zero at padding, and the states after.
-
-        Layer 0 is the word's own vector, twice; the others hold left-to-right and right-to-left halves.
-        """
-        order = _reversed_within(mask)[..., None].expand_as(words)  # (B, T + 2, P)
-        left_before, right_before = before or ([], [])
-        left, left_after = self._read(self.forward_lstms, words, mask, left_before)
-        right, right_after = self._read(self.backward_lstms, words.gather(1, order), mask, right_before)
-        pairs = zip(left, (layer.gather(1, order) for layer in right), strict=True)
-        layers = torch.stack([torch.cat(pair, dim=2) for pair in pairs])  # (L + 1, B, T + 2, 2P)
-        # Token t is there if </S> or more stands two places on.
-        return layers[:, :, 1:-1] * mask[:, 2:, None], [left_after, right_after]
-
-    def _check(self, chars: Tensor, words: Tensor, mask: Tensor, carry_state: bool) -> None:
+    def forward(self, chars: Tensor, words: Tensor, mask: Tensor) -> Tensor:
+        """Distinct words (W, 50), each token's word (B, T + 2), mask -> layers (L + 1, B, T, 2P)."""
         if chars.ndim != 2 or chars.shape[1] != MAX_CHARS:
             raise DataError(f"ELMo takes character ids (W, {MAX_CHARS}), not {tuple(chars.shape)}")
         if words.ndim != 2 or words.shape[1] < 2 or mask.shape != words.shape:
-            raise DataError(
-                f"ELMo takes words and mask (B, T + 2), not {tuple(words.shape)} and {tuple(mask.shape)}"
-            )
-        B = len(words)
-        if carry_state and self._states and len(self._states[0][0].hidden) != B:
-            carried = len(self._states[0][0].hidden)
-            raise DataError(
-                f"the state of {carried} sentences cannot go on with {B}; call reset_state() first"
-            )
+            shapes = f"{tuple(words.shape)} and {tuple(mask.shape)}"
+            raise DataError(f"ELMo takes words and mask (B, T + 2), not {shapes}")
+        # In parts, which bounds the memory that the convolutions take.
+        vectors = torch.cat([self.char_cnn(part) for part in torch.split(chars, 512)])  # (W, P)
+        layers, _ = self.read(vectors[words], mask)
+        return layers
+
+    def read(
+        self, words: Tensor, mask: Tensor, before: Sequence[list[Tensors]] = ()
+    ) -> tuple[Tensor, list[list[Tensors]]]:
+        """Word vectors (B, T + 2, P) -> layers (L + 1, B, T, 2P), zero at padding, and the states after.
+
+        Layer 0 is the word's own vector, twice; the others hold left-to-right and right-to-left halves. With
+        the states after the batch before, each row continues there, as when bilm-tf dumps embeddings.
+        """
+        backwards = reversal(mask.sum(dim=1), mask.shape[1])  # (B, T + 2)
+        left_before, right_before = before or ([], [])
+        left, left_after = self._read(self.forward_lstms, words, mask, left_before)
+        right, right_after = self._read(self.backward_lstms, take(words, backwards), mask, right_before)
+        pairs = zip(left, (take(layer, backwards) for layer in right), strict=True)
+        layers = torch.stack([torch.cat(pair, dim=2) for pair in pairs])  # (L + 1, B, T + 2, 2P)
+        # Token t exists if </S> or a later piece is two positions further.
+        return layers[:, :, 1:-1] * mask[:, 2:, None], [left_after, right_after]
 
     def _read(
-        self, lstms: nn.ModuleList, words: Tensor, mask: Tensor, states: list[_State]
-    ) -> tuple[list[Tensor], list[_State]]:
+        self, lstms: nn.ModuleList, words: Tensor, mask: Tensor, states: list[Tensors]
+    ) -> tuple[list[Tensor], list[Tensors]]:
         """One direction's layers, the words first, and its LSTMs' states at the end."""
         layers, after = [words], []
         for k, lstm in enumerate(lstms):
@@ -279,9 +233,3 @@ class Elmo(nn.Module):
             layers.append(output + layers[-1] if self._skip_connections and k > 0 else output)
             after.append(state)
         return layers, after
-
-
-def _reversed_within(mask: Tensor) -> Tensor:
-    """The place (B, T) whose token stands here when each sentence is reversed; padding stays."""
-    places = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
-    return torch.where(mask, mask.sum(dim=1, keepdim=True) - 1 - places, places)

@@ -14,11 +14,9 @@ from spansrl.inference.config import EmbedderConfig
 from spansrl.inference.directory import file_hash
 from spansrl.nn.embedders.base import Embedder, EncoderGraph, Examples, Graph
 from spansrl.nn.embedders.elmo import Elmo, batch_char_ids
-from spansrl.nn.embedders.elmo_files import OPTIONS_FILE, WEIGHTS_FILE
+from spansrl.nn.embedders.elmo_files import OPTIONS_FILE, WEIGHTS_FILE, Precomputed
 from spansrl.nn.embedders.features import Tokens, hash_of
-from spansrl.nn.embedders.layered import FrozenEncoder, LayeredEmbedder, copy_encoder
-from spansrl.nn.embedders.precomputed import read_precomputed
-from spansrl.nn.embedders.scalar_mix import ScalarMix
+from spansrl.nn.embedders.layered import FrozenEncoder, LayeredEmbedder, ScalarMix, copy_encoder
 from spansrl.nn.tasks import TaskHeads
 
 
@@ -32,12 +30,10 @@ class ElmoSource:
         self.width = self.elmo.width
 
     def fingerprint(self) -> str:
-        """The hash of weights and options."""
         parts = [file_hash(self.directory / name) for name in (OPTIONS_FILE, WEIGHTS_FILE)]
         return hash_of("elmo:" + ":".join(parts))
 
     def compute(self, sentences: Sequence[Tokens]) -> list[npt.NDArray[np.float32]]:
-        """(T, L, D) for each sentence"""
         layers = self.elmo(*batch_char_ids(sentences)).numpy()  # (L, S, T, D)
         return [np.moveaxis(layers[:, k, : len(tokens)], 0, 1) for k, tokens in enumerate(sentences)]
 
@@ -67,7 +63,7 @@ class PrecomputedSource:
         """Raises: there is nothing to compute with."""
         raise DataError(
             f"no precomputed vectors for the sentence {' '.join(sentences[0])[:60]!r}; "
-            "pass the HDF5 file that was made from this very input (--precomputed)"
+            "pass the HDF5 file that was made from exactly this input (--precomputed)"
         )
 
     def weights(self) -> Iterator[Tensor]:
@@ -99,17 +95,15 @@ class CharactersGraph(EncoderGraph):
 
 def _character_examples() -> Examples:
     chars, words, mask = batch_char_ids([["Birds", "sing", "."], ["Why", "?"]])
-    places = {0: "sentences", 1: "words"}  # words are tokens and boundaries
-    return {"chars": (chars, {0: "distinct"}), "words": (words, places), "mask": (mask, places)}
+    axes = {0: "sentences", 1: "words"}  # words are tokens and boundaries
+    return {"chars": (chars, {0: "distinct"}), "words": (words, axes), "mask": (mask, axes)}
 
 
 def build(config: EmbedderConfig, sentences: Sequence[Tokens]) -> Embedder:
-    """A new embedder for training on the sentences."""
     return LayeredEmbedder(_elmo_source(config, Path(config.path).expanduser()), config.dropout)
 
 
 def load(config: EmbedderConfig, files: Path) -> Embedder:
-    """The embedder of a trained model."""
     return LayeredEmbedder(_elmo_source(config, files), config.dropout)
 
 
@@ -117,5 +111,5 @@ def _elmo_source(config: EmbedderConfig, directory: Path) -> FrozenEncoder:
     if not config.precomputed:
         return ElmoSource(directory)
     probe = Path(config.precomputed).expanduser()
-    with read_precomputed(probe / "train.hdf5" if probe.is_dir() else probe) as vectors:
+    with Precomputed(probe / "train.hdf5" if probe.is_dir() else probe) as vectors:
         return PrecomputedSource(vectors.n_layers, vectors.width)

@@ -1,4 +1,7 @@
-"""The two files of an ELMo: `options.json` says how the weights in `weights.hdf5` are to be used."""
+"""The files of an ELMo: `options.json` describes how to use the weights in `weights.hdf5`.
+
+Outputs that were computed elsewhere may be in HDF5 files of their own.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,16 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from spansrl.errors import MissingExtraError, ModelError
+from spansrl.errors import FormatError, MissingExtraError, ModelError, SpansrlError
 from spansrl.inference.directory import file_hash
 from spansrl.inference.inputs.characters import MAX_CHARS, N_CHARS
 
@@ -28,7 +32,7 @@ PUBLIC_WEIGHTS = {
 
 @dataclass(frozen=True, slots=True)
 class ElmoOptions:
-    """The parts of `options.json` that say how the weights are to be used."""
+    """The parts of `options.json` that describe how to use the weights."""
 
     char_width: int
     filters: tuple[tuple[int, int], ...]  # (characters wide, how many)
@@ -43,12 +47,11 @@ class ElmoOptions:
 
     @classmethod
     def from_file(cls, path: Path) -> Self:
-        """Read and check an options file; settings that do not matter for reading the weights are let be."""
+        """Read and check an options file; settings that do not matter for reading the weights are ignored."""
         options = _OptionsFile(path)
         options.one_of("char_cnn.max_characters_per_token", (MAX_CHARS,))
-        options.one_of(
-            "char_cnn.n_characters", (N_CHARS, N_CHARS + 1)
-        )  # bilm-tf counts 0 only when not training
+        # bilm-tf counts 0 only when not training.
+        options.one_of("char_cnn.n_characters", (N_CHARS, N_CHARS + 1))
         return cls(
             char_width=options.count("char_cnn.embedding.dim"),
             filters=options.filters("char_cnn.filters"),
@@ -126,47 +129,89 @@ def _is_filter(pair: Any) -> bool:
     return False
 
 
-def open_hdf5(path: Path, mode: str = "r") -> Any:
-    """The opened file; says the install line where h5py is missing."""
-    # Imported here, because every other embedder works without h5py.
-    try:
-        import h5py
-    except ImportError:
-        raise MissingExtraError("ELMo", "train") from None
-    return h5py.File(path, mode)
-
-
-class WeightFile:
-    """The datasets of a weight file, each asked for by its name and the shape that the options call for."""
+class Hdf5File:
+    """An HDF5 file for reading, for `with` statements."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        # Imported here, because every other embedder works without h5py.
         try:
-            self._file = open_hdf5(path)
+            import h5py
+        except ImportError:
+            raise MissingExtraError("ELMo", "train") from None
+        self.path = path
+        try:
+            self.file: Any = h5py.File(path, "r")
         except OSError as error:
-            raise ModelError(f"{path}: ELMo's weights cannot be read as HDF5 ({error})") from error
+            raise self.error(f"cannot be read as HDF5 ({error})") from error
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._file.close()
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def error(self, message: str) -> SpansrlError:
+        return FormatError(message, path=str(self.path))
+
+
+class WeightFile(Hdf5File):
+    """The datasets of a weight file, each read by its name and the shape that the options require."""
+
+    def error(self, message: str) -> SpansrlError:
+        return ModelError(f"{self.path}: {message}")
 
     def take(self, name: str, *shape: int) -> Tensor:
-        """The dataset as a float32 tensor."""
-        data = self._file.get(name)
+        data = self.file.get(name)
         if not hasattr(data, "shape"):
-            raise ModelError(
-                f"{self._path}: the dataset '{name}' of shape {shape} is missing; is this ELMo's weight file?"
-            )
+            raise self.error(f"the dataset '{name}' of shape {shape} is missing; is this ELMo's weight file?")
         if data.shape != shape:
-            raise ModelError(
-                f"{self._path}: the dataset '{name}' has shape {data.shape}, the options call for {shape};"
+            raise self.error(
+                f"the dataset '{name}' has shape {data.shape}, the options require {shape};"
                 " options and weights do not belong together"
             )
         return torch.from_numpy(np.asarray(data, dtype=np.float32))
+
+
+class Precomputed(Hdf5File):
+    """ELMo's outputs for the sentences of a data file, keyed "0", "1", …: each (layers, T, D) or (T, D)."""
+
+    def __len__(self) -> int:
+        return sum(key.isdigit() for key in self.file)
+
+    @property
+    def n_layers(self) -> int:
+        return self._layers_and_width[0]
+
+    @property
+    def width(self) -> int:
+        return self._layers_and_width[1]
+
+    def layers(self, index: int, n_tokens: int) -> NDArray[np.float32]:
+        """The layers (L, T, D) of a sentence of `n_tokens` tokens; (T, D) in the file is one layer."""
+        data = self._dataset(index)
+        shape = (self.n_layers, n_tokens, self.width)
+        if data.shape != shape[-data.ndim :] or (data.ndim == 2 and self.n_layers != 1):
+            raise self.error(
+                f"sentence {index} has vectors of shape {data.shape}, the {n_tokens} tokens of the data"
+                f" need {shape}; was the file made from this data?"
+            )
+        return np.asarray(data, dtype=np.float32).reshape(shape)
+
+    @cached_property
+    def _layers_and_width(self) -> tuple[int, int]:
+        shape = self._dataset(0).shape
+        return (1 if len(shape) == 2 else shape[0]), shape[-1]
+
+    def _dataset(self, index: int) -> Any:
+        data = self.file.get(str(index))
+        if not hasattr(data, "shape"):
+            raise self.error(
+                f"there are no vectors for sentence {index}, only for {len(self)} sentences;"
+                " was the file made from this data?"
+            )
+        if data.ndim not in (2, 3):
+            raise self.error(f"sentence {index} has shape {data.shape}, expected (layers, tokens, width)")
+        return data
 
 
 def describe_weights(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Features of frozen encoders, computed once a corpus and kept on disk.
+"""Features of frozen encoders, computed once per corpus and kept on disk.
 
 A cache file is a plain .npy of shape (tokens, layers, width) in half precision, memory-mapped when read; its
 name is made of the encoder's and the corpus's hash: runs share it, and a change in either makes a new one.

@@ -9,12 +9,14 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from torch import Tensor, nn
 
 from spansrl.arrays import Ragged
+from spansrl.errors import ModelError
 from spansrl.inference.directory import file_hash
 from spansrl.nn.embedders.base import Embedder, Graph
-from spansrl.nn.embedders.elmo_files import OPTIONS_FILE, WEIGHTS_FILE
+from spansrl.nn.embedders.elmo_files import OPTIONS_FILE, WEIGHTS_FILE, Precomputed
 from spansrl.nn.embedders.features import (
     FeatureSource,
     Progress,
@@ -24,9 +26,27 @@ from spansrl.nn.embedders.features import (
     compute_features,
     corpus_fingerprint,
 )
-from spansrl.nn.embedders.precomputed import read_precomputed
-from spansrl.nn.embedders.scalar_mix import ScalarMix
 from spansrl.nn.tasks import TaskHeads
+
+
+class ScalarMix(nn.Module):
+    """A learned mean of layers: gamma · Σ_k softmax(w)_k · layer_k (Peters+ 2018); starts as their mean."""
+
+    def __init__(self, n_layers: int) -> None:
+        super().__init__()
+        if n_layers < 1:
+            raise ModelError(f"a scalar mix needs at least one layer, not {n_layers}")
+        self.weights = nn.Parameter(torch.zeros(n_layers))
+        self.gamma = nn.Parameter(torch.ones(()))
+
+    def forward(self, layers: Tensor) -> Tensor:
+        """Layers (L, ..., D) -> (..., D)."""
+        if layers.shape[0] != len(self.weights):
+            raise ModelError(
+                f"this scalar mix is for {len(self.weights)} layers; it was given {layers.shape[0]}"
+            )
+        mixed: Tensor = torch.tensordot(self.weights.softmax(dim=0), layers, dims=1)
+        return self.gamma * mixed
 
 
 class FrozenEncoder(FeatureSource, Protocol):
@@ -43,7 +63,7 @@ class FrozenEncoder(FeatureSource, Protocol):
 
 
 class LayeredEmbedder(Embedder):
-    """A learned mix of the layers of something frozen (ELMo, a transformer); features are cached a corpus."""
+    """A learned mix of a frozen encoder's layers; features are cached per corpus."""
 
     source: FrozenEncoder
 
@@ -78,8 +98,7 @@ class LayeredEmbedder(Embedder):
 
     def forward(self, features: Tensor) -> Tensor:
         """features (S, T, L, D) -> (S, T, D)"""
-        out: Tensor = self.dropout(self.mix(features.to(self.mix.gamma.dtype).movedim(2, 0)))
-        return out
+        return self.dropout(self.mix(features.to(self.mix.gamma.dtype).movedim(2, 0)))
 
     def save_files(self, files: Path) -> None:
         """A copy of the frozen encoder, so that the model directory is complete by itself."""
@@ -100,7 +119,7 @@ def read_precomputed_features(
     With a cache they are memory-mapped from there, in half precision: those of a corpus may be larger than
     memory.
     """
-    with read_precomputed(path) as vectors:
+    with Precomputed(path) as vectors:
 
         def layers(rows: Sequence[int]) -> list[npt.NDArray[np.float32]]:
             return [np.moveaxis(vectors.layers(row, len(sentences[row])), 0, 1) for row in rows]

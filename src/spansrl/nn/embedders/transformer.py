@@ -1,4 +1,7 @@
-"""Any Hugging Face encoder from a local directory, read as vectors of whole tokens from every layer."""
+"""Any Hugging Face encoder from a local directory: fine-tuned, or frozen with its layers mixed.
+
+It is read as vectors of whole tokens from every layer.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from spansrl.arrays import IntArray
 from spansrl.errors import MissingExtraError, ModelError
+from spansrl.inference.config import EmbedderConfig
+from spansrl.inference.directory import file_hash
 from spansrl.inference.inputs.pieces import (
     SPECIAL_PIECES,
     PieceBatch,
@@ -19,6 +27,17 @@ from spansrl.inference.inputs.pieces import (
     PieceTokenizer,
     load_tokenizer,
 )
+from spansrl.nn.embedders.base import (
+    SENTENCES_TOKENS,
+    WINDOWS_PIECES,
+    Embedder,
+    EncoderGraph,
+    Examples,
+    Graph,
+)
+from spansrl.nn.embedders.features import Progress, Tokens, hash_of
+from spansrl.nn.embedders.layered import LayeredEmbedder, ScalarMix, copy_encoder
+from spansrl.nn.tasks import TaskHeads
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +52,8 @@ class PieceInput:
 
     @classmethod
     def of(cls, batch: PieceBatch) -> PieceInput:
-        """The batch's arrays as tensors."""
         pieces, mask, token = map(torch.from_numpy, (batch.pieces, batch.mask, batch.token))
         return cls(pieces, mask, token, batch.n_sentences, batch.n_tokens)
-
-    def to(self, device: torch.device) -> PieceInput:
-        """The same input on a device."""
-        pieces, mask, token = (part.to(device) for part in (self.pieces, self.mask, self.token))
-        return PieceInput(pieces, mask, token, self.n_sentences, self.n_tokens)
 
 
 class Transformer(nn.Module):
@@ -58,7 +71,6 @@ class Transformer(nn.Module):
         self.tokenizer = PieceTokenizer(tokenizer, int(settings.max_position_embeddings) - SPECIAL_PIECES)
 
     def prepare(self, sentences: Sequence[Sequence[str]]) -> PieceStore:
-        """The sentences in word pieces."""
         return self.tokenizer.prepare(sentences)
 
     def forward(self, inputs: PieceInput) -> Tensor:
@@ -69,22 +81,156 @@ class Transformer(nn.Module):
 
     def states(self, inputs: PieceInput) -> tuple[Tensor, ...]:
         """The vectors of every piece, (W, P, D), from each of the L layers."""
-        states: tuple[Tensor, ...] = self.encoder(
+        return self.encoder(
             inputs.pieces, attention_mask=inputs.mask.long(), output_hidden_states=True
         ).hidden_states
-        return states
 
     def pool(self, x: Tensor, inputs: PieceInput) -> Tensor:
         """Vectors of pieces (W, P, D) -> of tokens (S, T, D)"""
-        flat, place = x.flatten(0, 1), inputs.token.reshape(-1)  # (W · P, D), (W · P,)
+        flat, index = x.flatten(0, 1), inputs.token.reshape(-1)  # (W · P, D), (W · P,)
         if self.pooling == "first":
             previous = torch.nn.functional.pad(inputs.token[:, :-1], (1, 0), value=-1).reshape(-1)
-            place = torch.where(place == previous, inputs.n_sentences * inputs.n_tokens, place)
+            index = torch.where(index == previous, inputs.n_sentences * inputs.n_tokens, index)
         size = inputs.n_sentences * inputs.n_tokens + 1  # one more row takes what belongs to no token
-        total = flat.new_zeros(size, flat.shape[1]).index_add(0, place, flat)
-        count = flat.new_zeros(size).index_add(0, place, flat.new_ones(len(place)))
+        total = flat.new_zeros(size, flat.shape[1]).index_add(0, index, flat)
+        count = flat.new_zeros(size).index_add(0, index, flat.new_ones(len(index)))
         mean = total[:-1] / count[:-1, None].clamp(min=1)
         return mean.view(inputs.n_sentences, inputs.n_tokens, -1)
+
+
+class TransformerEmbedder(Embedder):
+    """A transformer that is trained with everything else; its layers are mixed as the frozen ones are."""
+
+    def __init__(self, transformer: Transformer, directory: Path, dropout: float) -> None:
+        super().__init__()
+        self.transformer = transformer
+        self.directory = directory
+        self.mix = ScalarMix(transformer.n_layers)
+        self.dropout = nn.Dropout(dropout)
+        self.width = transformer.width
+
+    def prepare(
+        self, sentences: Sequence[Tokens], cache: Path | None = None, progress: Progress | None = None
+    ) -> PieceStore:
+        return self.transformer.prepare(sentences)
+
+    def take(self, store: PieceStore, rows: IntArray) -> PieceInput:
+        return PieceInput.of(store.take(rows))
+
+    def forward(self, inputs: PieceInput) -> Tensor:
+        """-> (S, T, D)"""
+        # Mixing comes first: it is linear, and one layer's worth of vectors is less to pool than all.
+        mixed: Tensor = self.mix(torch.stack(self.transformer.states(inputs)))  # (W, P, D)
+        return self.dropout(self.transformer.pool(mixed, inputs))
+
+    def save_files(self, files: Path) -> None:
+        """Architecture and tokenizer; the weights are among the model's own."""
+        copy_encoder(self.directory, files, weights=False)
+
+    def costs(self, store: PieceStore) -> IntArray:
+        return store.piece_counts
+
+    def graph(self, tasks: TaskHeads | None) -> Graph:
+        return pieces_graph(self.transformer, self.mix, tasks)
+
+
+class TransformerSource:
+    """A frozen transformer as a source of features."""
+
+    def __init__(self, directory: Path, pooling: str) -> None:
+        self.directory = directory
+        self.pooling = pooling
+        self.transformer = Transformer(directory, pooling=pooling).eval().requires_grad_(False)
+        self.n_layers = self.transformer.n_layers
+        self.width = self.transformer.width
+
+    def fingerprint(self) -> str:
+        """The hash of the weights, with the ways of reading them."""
+        weights = file_hash(self.directory / "model.safetensors")
+        tokenizer = file_hash(self.directory / "tokenizer.json")
+        return hash_of(f"transformer:{self.pooling}:{weights}:{tokenizer}")
+
+    @torch.inference_mode()
+    def compute(self, sentences: Sequence[Tokens]) -> list[npt.NDArray[np.float32]]:
+        store = self.transformer.prepare(sentences)
+        inputs = PieceInput.of(store.take(np.arange(len(sentences))))
+        layers = self.transformer(inputs).numpy()  # (S, T, L, D)
+        return [layers[k, : len(tokens)] for k, tokens in enumerate(sentences)]
+
+    def weights(self) -> Iterator[Tensor]:
+        return self.transformer.parameters()
+
+    def copy_files(self, files: Path) -> None:
+        copy_encoder(self.directory, files, weights=True)
+
+    def graph(self, mix: ScalarMix, tasks: TaskHeads | None) -> Graph:
+        return pieces_graph(self.transformer, mix, tasks)
+
+
+class PiecesGraph(EncoderGraph):
+    """For transformers: the layers of all pieces, mixed."""
+
+    def __init__(self, transformer: Transformer, mix: ScalarMix, tasks: TaskHeads | None) -> None:
+        super().__init__(tasks)
+        self.encoder = transformer.encoder
+        self.mix = mix
+
+    def mixed(self, pieces: Tensor, mask: Tensor) -> Tensor:
+        """pieces (W, P), mask (W, P) -> (W, P, D)"""
+        states = self.encoder(pieces, attention_mask=mask, output_hidden_states=True).hidden_states
+        return self.mix(torch.stack(states))
+
+
+class FirstPieceGraph(PiecesGraph):
+    """A token is its first piece."""
+
+    def forward(self, pieces: Tensor, mask: Tensor, first: Tensor) -> tuple[Tensor, ...]:
+        """pieces (W, P), mask (W, P), first (S, T) indices in the flat (W · P) pieces"""
+        return self.outputs(self.mixed(pieces, mask).flatten(0, 1)[first])
+
+
+class MeanPieceGraph(PiecesGraph):
+    """A token is the mean of its pieces."""
+
+    def forward(self, pieces: Tensor, mask: Tensor, shares: Tensor, windows: Tensor) -> tuple[Tensor, ...]:
+        """pieces (W, P), mask (W, P), shares (W, T, P), windows (S, W)"""
+        tokens = shares @ self.mixed(pieces, mask)  # (W, T, D)
+        return self.outputs(torch.einsum("sw,wtd->std", windows, tokens))
+
+
+def pieces_graph(transformer: Transformer, mix: ScalarMix, tasks: TaskHeads | None) -> Graph:
+    kind = FirstPieceGraph if transformer.pooling == "first" else MeanPieceGraph
+    module = kind(transformer, mix, tasks)
+    return Graph(module, _piece_examples(transformer.pooling), module.names())
+
+
+def _piece_examples(pooling: str) -> Examples:
+    examples: Examples = {
+        "pieces": (torch.arange(21).view(3, 7) % 5, WINDOWS_PIECES),
+        "mask": (torch.ones(3, 7, dtype=torch.bool), WINDOWS_PIECES),
+    }
+    if pooling == "first":
+        return examples | {"first": (torch.arange(10).view(2, 5), SENTENCES_TOKENS)}
+    return examples | {
+        "shares": (torch.ones(3, 5, 7), {0: "windows", 1: "tokens", 2: "pieces"}),
+        "windows": (torch.ones(2, 3), {0: "sentences", 1: "windows"}),
+    }
+
+
+def build(config: EmbedderConfig, sentences: Sequence[Tokens]) -> Embedder:
+    path = Path(config.path).expanduser()
+    if not path.is_dir():
+        raise ModelError(f"{path}: no such directory; embedder.path must hold a Hugging Face encoder")
+    if config.finetune:
+        return TransformerEmbedder(Transformer(path, pooling=config.pooling), path, config.dropout)
+    return LayeredEmbedder(TransformerSource(path, config.pooling), config.dropout)
+
+
+def load(config: EmbedderConfig, files: Path) -> Embedder:
+    if config.finetune:
+        transformer = Transformer(files, pooling=config.pooling, weights=False)
+        return TransformerEmbedder(transformer, files, config.dropout)
+    return LayeredEmbedder(TransformerSource(files, config.pooling), config.dropout)
 
 
 @contextlib.contextmanager

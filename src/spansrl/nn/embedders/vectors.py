@@ -38,13 +38,11 @@ class VectorEmbedder(Embedder):
     def prepare(
         self, sentences: Sequence[Tokens], cache: Path | None = None, progress: Progress | None = None
     ) -> Ragged:
-        """Rows of the matrix."""
         return Ragged.of([self.vectors.lookup(tokens) for tokens in sentences], like=np.zeros(0, np.int64))
 
     def forward(self, ids: Tensor) -> Tensor:
         """ids (S, T) -> (S, T, width)"""
-        out: Tensor = self.dropout(self.matrix[ids])
-        return out
+        return self.dropout(self.matrix[ids])
 
     def save_files(self, files: Path) -> None:
         """All words with their vectors: text that training never saw has words of its own."""
@@ -59,13 +57,11 @@ class VectorEmbedder(Embedder):
 
 
 def build(config: EmbedderConfig, sentences: Sequence[Tokens]) -> Embedder:
-    """A new embedder for training on the sentences."""
     words_path = Path(config.words_path).expanduser() if config.words_path else None
     return VectorEmbedder(read_vectors(Path(config.path).expanduser(), words_path=words_path), config.dropout)
 
 
 def load(config: EmbedderConfig, files: Path) -> Embedder:
-    """The embedder of a trained model."""
     return VectorEmbedder(Vectors(read_words(files), _read_matrix(files)), config.dropout)
 
 

@@ -33,17 +33,14 @@ class WordEmbedder(Embedder):
     def prepare(
         self, sentences: Sequence[Tokens], cache: Path | None = None, progress: Progress | None = None
     ) -> Ragged:
-        """Ids of the words."""
         rows = [self.vocab.ids([token.lower() for token in tokens]) for tokens in sentences]
         return Ragged.of(rows, like=np.zeros(0, np.int64))
 
     def forward(self, ids: Tensor) -> Tensor:
         """ids (S, T) -> (S, T, width)"""
-        out: Tensor = self.dropout(self.vectors(ids))
-        return out
+        return self.dropout(self.vectors(ids))
 
     def save_files(self, files: Path) -> None:
-        """The words."""
         write_words(files, self.vocab.items[1:])
 
     def graph(self, tasks: TaskHeads | None) -> Graph:
@@ -63,21 +60,18 @@ class WordsGraph(EncoderGraph):
 
 
 def words_graph(embedder: Embedder, tasks: TaskHeads | None) -> Graph:
-    """The graph of an embedder that reads ids of words."""
     module = WordsGraph(embedder, tasks)
     return Graph(module, {"ids": (torch.zeros(2, 5, dtype=torch.long), SENTENCES_TOKENS)}, module.names())
 
 
 def build(config: EmbedderConfig, sentences: Sequence[Tokens]) -> Embedder:
-    """A new embedder for training on the sentences."""
     return WordEmbedder(frequent_words(sentences, config.min_count), config.width, config.dropout)
 
 
 def load(config: EmbedderConfig, files: Path) -> Embedder:
-    """The embedder of a trained model."""
     return WordEmbedder(read_words(files), config.width, config.dropout)
 
 
 def write_words(files: Path, words: Sequence[str]) -> None:
-    """One a line, as JSON: a token may hold anything, line breaks included."""
+    """One per line, as JSON: a token may contain anything, including line breaks."""
     write_bytes(files / WORDS, (json.dumps(words, indent=0) + "\n").encode())

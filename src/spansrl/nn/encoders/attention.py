@@ -35,8 +35,7 @@ class AttentionLayer(nn.Module):
         found = scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None])
         x = x + self.dropout(self.attended(found.transpose(1, 2).reshape(N, T, D)))
         fed = self.outer(gelu(self.inner(self.feed_norm(x))))
-        out: Tensor = x + self.dropout(fed)
-        return out
+        return x + self.dropout(fed)
 
 
 class AttentionStack(nn.Module):
@@ -51,8 +50,7 @@ class AttentionStack(nn.Module):
         """x (N, T, D), mask (N, T) -> (N, T, D)"""
         for layer in self.layers:
             x = layer(x, mask)
-        out: Tensor = self.norm(x)
-        return out
+        return self.norm(x)
 
 
 class SelfAttention(nn.Module):
@@ -68,15 +66,13 @@ class SelfAttention(nn.Module):
 
     @classmethod
     def of(cls, in_width: int, config: EncoderConfig) -> SelfAttention:
-        """A new encoder as the config describes it."""
         return cls(in_width, config.width, config.attention_heads, config.layers, config.dropout)
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         """x (N, T, in_width), lengths (N,) -> (N, T, width), anything at padding"""
         mask = torch.arange(x.shape[1], device=x.device) < lengths[:, None]  # (N, T)
         signal = position_signal(x.shape[1], self.out_width, x)  # (T, width)
-        out: Tensor = self.stack(self.dropout(self.token(x) + signal), mask)
-        return out
+        return self.stack(self.dropout(self.token(x) + signal), mask)
 
 
 def position_signal(size: int, width: int, like: Tensor) -> Tensor:

@@ -1,8 +1,8 @@
 """The paper's encoder, an interleaved BiLSTM (Appendix B).
 
 Odd layers read left to right, even ones right to left, and between them x' = ReLU(W [x ; h]); its output is
-the last connection's. Initialized as in Appendix C.1: orthonormal
-LSTM matrices (for each gate's block), Glorot elsewhere, zero biases.
+the last connection's. Initialized as in Appendix C.1: orthonormal LSTM matrices (for each gate's block),
+Glorot elsewhere, zero biases.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from spansrl.inference.config import EncoderConfig
 from spansrl.nn.initialization import init_linear
+from spansrl.nn.recurrence import reversal, take
 
 
 class InterleavedLSTM(nn.Module):
@@ -28,7 +29,6 @@ class InterleavedLSTM(nn.Module):
 
     @classmethod
     def of(cls, in_width: int, config: EncoderConfig) -> InterleavedLSTM:
-        """A new encoder as the config describes it."""
         return cls(in_width, config.width, config.layers, config.dropout)
 
     def reset_parameters(self) -> None:
@@ -54,14 +54,3 @@ class InterleavedLSTM(nn.Module):
                 h = take(h, backwards)
             x = torch.relu(connection(torch.cat([x, h], dim=2)))  # (N, T, width)
         return x
-
-
-def reversal(lengths: Tensor, size: int) -> Tensor:
-    """(N, T) indices that reverse each sentence within its own length and leave the padding alone."""
-    steps = torch.arange(size, device=lengths.device).expand(len(lengths), size)
-    return torch.where(steps < lengths[:, None], lengths[:, None] - 1 - steps, steps)
-
-
-def take(x: Tensor, indices: Tensor) -> Tensor:
-    """x (N, T, D) reordered along T by indices (N, T)."""
-    return x.gather(1, indices[:, :, None].expand(-1, -1, x.shape[2]))

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch._higher_order_ops.scan import scan
 
 from spansrl.inference.config import EncoderConfig
-from spansrl.nn.encoders.bilstm import reversal, take
+from spansrl.nn.recurrence import Tensors, reversal, run_steps, take
 
 
 class HighwayLSTM(nn.Module):
@@ -27,7 +26,6 @@ class HighwayLSTM(nn.Module):
 
     @classmethod
     def of(cls, in_width: int, config: EncoderConfig) -> HighwayLSTM:
-        """A new encoder as the config describes it."""
         return cls(in_width, config.width, config.layers, config.dropout)
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
@@ -43,9 +41,8 @@ class HighwayLayer(nn.Module):
 
     def __init__(self, in_width: int, width: int, dropout: float) -> None:
         super().__init__()
-        self.inputs = nn.Linear(
-            in_width, 6 * width
-        )  # input, forget, output, cell, highway gate, carried input
+        # input, forget, output, cell, highway gate, carried input
+        self.inputs = nn.Linear(in_width, 6 * width)
         self.hidden = nn.Linear(width, 5 * width, bias=False)
         self.dropout = nn.Dropout(dropout)
         self.width = width
@@ -58,26 +55,14 @@ class HighwayLayer(nn.Module):
         start = x.new_zeros(len(x), self.width)
         kept = self.dropout(torch.ones_like(start))  # (N, width): the same units in every step
         inputs = self.inputs(x).transpose(0, 1)  # (T, N, 6 · width)
-        run = self._scan if torch.compiler.is_exporting() else self._loop
-        return run(inputs, kept, start).transpose(0, 1)
 
-    def _loop(self, inputs: Tensor, kept: Tensor, start: Tensor) -> Tensor:
-        hidden, memory, out = start, start, []
-        for now in inputs:
-            hidden, memory = self._step(now, kept, hidden, memory)
-            out.append(hidden)
-        return torch.stack(out)
+        def step(state: Tensors, now: Tensors) -> tuple[Tensors, Tensor]:
+            (gates,), (hidden, memory) = now, state
+            hidden, memory = self._step(gates, kept, hidden, memory)
+            return (hidden, memory), hidden
 
-    def _scan(self, inputs: Tensor, kept: Tensor, start: Tensor) -> Tensor:
-        """The same as one operator that an exported graph can hold, for any number of steps."""
-
-        def step(state: tuple[Tensor, Tensor], now: Tensor) -> tuple[tuple[Tensor, Tensor], Tensor]:
-            hidden, memory = self._step(now, kept, *state)
-            return (hidden, memory), hidden.clone()
-
-        _, out = scan(step, (start, start.clone()), inputs)
-        found: Tensor = out
-        return found
+        _, out = run_steps(step, (start, start), (inputs,))
+        return out.transpose(0, 1)
 
     def _step(self, now: Tensor, kept: Tensor, hidden: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Inputs (N, 6 · width) and the state (N, width) twice -> the next state"""

@@ -1,4 +1,4 @@
-"""Two ways to tell a network which predicate is meant: a mark at the input, or conditioning afterwards."""
+"""Two ways to give a network the predicate: a mark at the input, or conditioning after the encoder."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class PredicateMark(nn.Module):
 class PredicateHead(nn.Module):
     """Conditions on the predicate after one pass per sentence.
 
-    Token, predicate and distance are added up; what follows is a layer for each token by itself, or layers of
-    self-attention, in which the tokens of a sentence learn from each other what the predicate makes of them.
+    The vectors of token, predicate and distance are added up. A feed-forward layer per token follows, or
+    layers of self-attention over the tokens of the sentence.
     """
 
     def __init__(self, in_width: int, config: EncoderConfig) -> None:
@@ -78,8 +78,7 @@ class PredicateHead(nn.Module):
         hidden = self.token(h)[sentence]  # (N, T, width)
         hidden = hidden + self.pred(h[sentence, pred])[:, None] + self.distance(away)
         if self.attention is not None:
-            attended: Tensor = self.attention(self.dropout(hidden), mask)
-            return attended
+            return self.attention(self.dropout(hidden), mask)
         assert self.out is not None
         return torch.relu(self.out(self.dropout(torch.relu(hidden))))
 
@@ -97,8 +96,7 @@ class MarkedEncoder(nn.Module):
 
     def forward(self, x: Tensor, batch: Batch) -> Tensor:
         """x (S, T, D) -> (N, T, out_width)"""
-        out: Tensor = self.lstm(self.mark(x, batch.sentence, batch.pred), batch.lengths)
-        return out
+        return self.lstm(self.mark(x, batch.sentence, batch.pred), batch.lengths)
 
 
 class OnePassEncoder(nn.Module):
@@ -117,5 +115,4 @@ class OnePassEncoder(nn.Module):
         """x (S, T, D) -> (N, T, out_width)"""
         if self.lstm is not None:
             x = self.lstm(x, batch.sentence_lengths)
-        out: Tensor = self.head(x, batch.sentence, batch.pred, batch.mask())
-        return out
+        return self.head(x, batch.sentence, batch.pred, batch.mask())

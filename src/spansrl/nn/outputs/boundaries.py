@@ -50,7 +50,7 @@ def boundary_scores(h: Tensor, roles: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def with_ends(end: Tensor, mask: Tensor, span_end: str) -> Tensor:
-    """End scores (N, T, R) read where `span_end` says: at a span's last token, or at the next.
+    """End scores (N, T, R) read at the token that `span_end` chooses: at a span's last token, or at the next.
 
     The latter is the authors' later variant: end[j] is the next token's value, 0 at a sentence's last token.
     """

@@ -81,7 +81,7 @@ def crf_loss(logits: TagLogits, tags: Tensor, mask: Tensor) -> Tensor:
 
 
 def path_score(logits: TagLogits, tags: Tensor, mask: Tensor) -> Tensor:
-    """Score of one tag sequence a proposition: (N,)"""
+    """Score of one tag sequence per proposition: (N,)"""
     emitted = logits.emissions.gather(2, tags[:, :, None])[:, :, 0]  # (N, T)
     moves = logits.transitions[tags[:, :-1], tags[:, 1:]]  # (N, T − 1)
     inside = torch.where(mask, emitted, 0.0).sum(1) + torch.where(mask[:, 1:], moves, 0.0).sum(1)
@@ -90,10 +90,9 @@ def path_score(logits: TagLogits, tags: Tensor, mask: Tensor) -> Tensor:
 
 def chain_log_partition(logits: TagLogits, mask: Tensor) -> Tensor:
     """log Σ over all tag sequences of exp(score): (N,)"""
-    result: Tensor = _ChainLogPartition.apply(  # type: ignore[no-untyped-call]
+    return _ChainLogPartition.apply(  # type: ignore[no-untyped-call]
         logits.emissions, logits.transitions, logits.first, mask
     )
-    return result
 
 
 def _legal_moves(n_tags: int, transitions: str) -> tuple[Tensor, Tensor]:

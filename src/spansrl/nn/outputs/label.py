@@ -36,21 +36,17 @@ def label_loss(start: Tensor, end: Tensor, mask: Tensor, gold: Gold) -> Tensor:
     """The loss from start and end scores (N, T, R); a span with several gold roles counts once for each."""
     N, T, _ = start.shape
     chosen = start[gold.prop, gold.first, gold.role] + end[gold.prop, gold.last, gold.role]  # (K,)
-    _, which, counts = torch.unique(
-        (gold.prop * T + gold.first) * T + gold.last, return_inverse=True, return_counts=True
-    )
-    repeated = counts[which] > 1  # (K,)
-    scores = start[gold.prop[repeated], gold.first[repeated]] + end[gold.prop[repeated], gold.last[repeated]]
+    scores = start[gold.prop, gold.first] + end[gold.prop, gold.last]  # (K, R)
     log_z = torch.logsumexp(torch.nn.functional.pad(scores, (1, 0)), dim=1)  # with "no role"
-    weight = 1 - 1 / counts[which][repeated]  # all spans count once below
+    spans = (gold.prop * T + gold.first) * T + gold.last  # (K,)
+    weight = 1 - 1 / (spans[:, None] == spans).sum(1)  # all spans count once below
     total: Tensor = sum_of_normalizers(start, end, mask) + (weight * log_z).sum() - chosen.sum()
     return total / N
 
 
 def sum_of_normalizers(start: Tensor, end: Tensor, mask: Tensor) -> Tensor:
     """Σ_n Σ_{i<=j} log(1 + Σ_r exp(start[n, i, r] + end[n, j, r])), without padding"""
-    result: Tensor = _SumOfNormalizers.apply(start, end, mask)  # type: ignore[no-untyped-call]
-    return result
+    return _SumOfNormalizers.apply(start, end, mask)  # type: ignore[no-untyped-call]
 
 
 class _SumOfNormalizers(torch.autograd.Function):

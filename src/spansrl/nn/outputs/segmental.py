@@ -85,10 +85,9 @@ class SegmentalOutput(BoundaryOutput):
 
 def log_partition(logits: SegmentalLogits, mask: Tensor, pred: Tensor) -> Tensor:
     """log Σ over all labelings of exp(score): (N,)"""
-    result: Tensor = _LogPartition.apply(  # type: ignore[no-untyped-call]
+    return _LogPartition.apply(  # type: ignore[no-untyped-call]
         logits.start, logits.end, logits.outside, mask, pred
     )
-    return result
 
 
 def marginals(logits: SegmentalLogits, mask: Tensor, pred: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -31,8 +31,7 @@ class SoftmaxOutput(Output):
 
     def forward(self, h: Tensor) -> Tensor:
         """h (N, T, D) -> log-probabilities of tags (N, T, K)"""
-        out: Tensor = self.emit(h).log_softmax(dim=2)
-        return out
+        return self.emit(h).log_softmax(dim=2)
 
     def arrays(self, h: Tensor, mask: Tensor) -> dict[str, Tensor]:
         """`emissions` (N, T, K)"""

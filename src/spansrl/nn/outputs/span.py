@@ -66,8 +66,7 @@ def span_logits(start: Tensor, end: Tensor, mask: Tensor, span_end: str) -> Span
 
 def log_partition(start: Tensor, end: Tensor) -> Tensor:
     """log Σ_{i<=j} exp(start_i + end_j) along dimension 1: (N, T, R), (N, T, R) -> (N, R)"""
-    result: Tensor = _LogPartition.apply(start, end)  # type: ignore[no-untyped-call]
-    return result
+    return _LogPartition.apply(start, end)  # type: ignore[no-untyped-call]
 
 
 def span_loss(logits: SpanLogits, pred: Tensor, gold: Gold) -> Tensor:
@@ -81,11 +80,10 @@ def span_loss(logits: SpanLogits, pred: Tensor, gold: Gold) -> Tensor:
     counts = counts.view(N, R)
     props = torch.arange(N, device=pred.device)
     null = logits.start[props, pred] + logits.end[props, pred]  # (N, R)
-    chosen = (
-        logits.start[gold.prop, gold.first, gold.role] + logits.end[gold.prop, gold.last, gold.role]
-    )  # (K,)
-    absent = counts == 0
-    return ((logits.log_z * counts.clamp(min=1)).sum() - chosen.sum() - null[absent].sum()) / N
+    starts = logits.start[gold.prop, gold.first, gold.role]  # (K,)
+    chosen = starts + logits.end[gold.prop, gold.last, gold.role]  # (K,)
+    absent = torch.where(counts == 0, null, 0.0)
+    return ((logits.log_z * counts.clamp(min=1)).sum() - chosen.sum() - absent.sum()) / N
 
 
 def distillation_loss(logits: SpanLogits, teacher: Tensor, mask: Tensor) -> Tensor:

@@ -11,20 +11,28 @@ from spansrl.nn.batch import Gold
 def gold_tags(gold: Gold, mask: Tensor, pred: Tensor) -> Tensor:
     """(N, T) tag ids of the gold arguments; of nested arguments, the inner one interrupts the outer one."""
     tags = torch.zeros(mask.shape, dtype=torch.long, device=mask.device)
-    sizes = gold.last - gold.first + 1
-    longest_first = sizes.argsort(
-        descending=True, stable=True
-    )  # so that inner arguments overwrite outer ones
-    prop, role, first, sizes = (part[longest_first] for part in (gold.prop, gold.role, gold.first, sizes))
-    inner = torch.repeat_interleave(
-        torch.arange(len(sizes), device=mask.device), sizes
-    )  # each token's argument
-    within = torch.arange(len(inner), device=mask.device) - (sizes.cumsum(0) - sizes)[inner]
-    tags[prop[inner], first[inner] + within] = 2 + 2 * role[inner]
-    tags[prop, first] = 1 + 2 * role
+    if len(gold.role):
+        order = (gold.first - gold.last).argsort(stable=True)  # longest first
+        prop, role, first, last = (part[order] for part in (gold.prop, gold.role, gold.first, gold.last))
+        tokens = torch.arange(mask.shape[1], device=mask.device)
+        inside = (first[:, None] <= tokens) & (tokens <= last[:, None])  # (K, T)
+        covering = _last_argument(inside, prop, tags)
+        starting = _last_argument(first[:, None] == tokens, prop, tags)
+        tags = torch.where(covering < 0, 0, 2 + 2 * role[covering])
+        tags = torch.where(starting < 0, tags, 1 + 2 * role[starting])
     tags[torch.arange(len(pred), device=mask.device), pred] = 0
     # An argument that another one or the predicate interrupts continues with a B.
     before, after = tags[:, :-1], tags[:, 1:]
     stray = (after % 2 == 0) & (after > 0) & (before != after) & (before != after - 1)
     tags[:, 1:] -= stray.long()
     return tags
+
+
+def _last_argument(at: Tensor, prop: Tensor, like: Tensor) -> Tensor:
+    """(N, T) the last of the K arguments that is at a token, -1 for none: at (K, T), prop (K,), like (N, T)
+
+    Without assigning to a token twice, the order of which a GPU does not define.
+    """
+    numbers = torch.arange(len(prop), device=prop.device)[:, None].where(at, -1)  # (K, T)
+    none = torch.full_like(like, -1)
+    return none.scatter_reduce(0, prop[:, None].expand_as(numbers), numbers, "amax")

@@ -4,6 +4,8 @@ import { byId, element, percent } from "./dom.js";
 import { baseRole, meaningOf } from "./roles.js";
 import { predicateWords, senseOf, wordsOf } from "./sentence.js";
 
+const SENSES_AT_ONCE = 4;
+
 export function openCard(opener, sentence, prop, arg) {
   const dialog = byId("card");
   byId("card-title").textContent = arg ? wordsOf(sentence, arg.start, arg.end) : predicateWords(sentence, prop);
@@ -71,8 +73,9 @@ function othersPart(prop) {
   const others = prop.alternatives ?? [];
   if (!others.length) return [];
   const facts = others.map(({ sense, definition, prob }) => [sense, definition + (prob === undefined ? "" : ` (${percent(prob)})`)]);
-  const title = `Other senses of “${prop.lemma}”`;
-  return [element("details", { open: others.length <= 6 }, element("summary", {}, `${title} (${others.length})`), list(facts))];
+  const rest = facts.splice(SENSES_AT_ONCE);
+  const more = rest.length ? [element("details", {}, element("summary", {}, `${rest.length} more`), list(rest))] : [];
+  return [element("h3", {}, `Other senses of “${prop.lemma}”`), list(facts), ...more];
 }
 
 function likelihood(prob) {

@@ -52,6 +52,10 @@ function component(name, schema) {
   const card = element("section", "card endpoint", element("h2", "", element("code", "", name)));
   card.id = name;
   if (schema.description) card.append(element("p", "", schema.description));
+  const fields = Object.entries(schema.properties ?? {}).map(([field, { description = "" }]) =>
+    element("tr", "", element("td", "", element("code", "", field)), element("td", "", description)),
+  );
+  card.append(element("table", "", element("tbody", "", ...fields)));
   const box = folded("Schema", JSON.stringify(schema, null, 2));
   box.open = false;
   card.append(box);

@@ -1,7 +1,7 @@
 // Texts to begin with: short names for the buttons, and sentences that show different kinds of predicates and roles.
 
 export const EXAMPLES = [
-  { name: "A purchase", text: "A museum in Oslo bought the ship from Ann for nine million euros." },
+  { name: "A sale", text: "Ann sold her old car to a neighbor last week because she had bought a new one." },
   { name: "A cause", text: "The bridge collapsed quietly during the night because nobody had repaired it." },
   { name: "A request", text: "I asked the waiter to bring us the bill, but he never came back." },
   { name: "Nouns", text: "The company's decision to close the library surprised everyone. The rapid destruction of the city by the Romans shocked historians." },

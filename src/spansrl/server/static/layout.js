@@ -3,12 +3,14 @@
 // labels would collide, the left one goes further down and a thin line leads to it. No drawing here: see svg.js, png.js.
 
 import { percent } from "./dom.js";
+import { shortCode } from "./roles.js";
 import { marksOf, predicateSpans, spaceBefore } from "./sentence.js";
 
-export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+export const FONT = 'Arial, Helvetica, "Liberation Sans", system-ui, sans-serif'; // as wide everywhere as possible
 export const SIZES = { word: 18, name: 13, code: 11 };
+export const CODE_GAP = 5; // between a label's name and its code
 export const UNSURE = 0.5; // below this probability a mark is faint
-const LINE = 30, BAR = 6, LANE = 17, ROW_GAP = 9, LINE_GAP = 14, LABEL_GAP = 8, NARROWEST_NAME = 150;
+const LINE = 30, BAR = 6, LANE = 17, ROW_GAP = 9, LINE_GAP = 14, LABEL_GAP = 6, NARROWEST_NAME = 150;
 
 const canvas = document.createElement("canvas").getContext("2d");
 
@@ -67,20 +69,22 @@ function addRow(picture, row) {
   picture.height += BAR + (Math.max(...row.map((one) => one.label.lane)) + 1) * LANE + ROW_GAP;
 }
 
-// Where labels collide, those in the way lose their codes (ARG1); if that does not help, they move down.
+// Short codes (A1 for ARG1) where they save a lane.
 function setLabels(row, width) {
-  for (const one of row) one.label = labelOf(one, width, true);
-  setLanes(row);
-  if (!row.some(({ label }) => label.collides)) return;
-  for (const one of row.filter(({ label, x1 }) => label.collides || label.x < x1)) one.label = labelOf(one, width, false);
-  setLanes(row);
+  const lanes = (codeOf) => {
+    for (const one of row) one.label = labelOf(one, width, codeOf(one.mark.code));
+    setLanes(row);
+    return Math.max(...row.map((one) => one.label.lane));
+  };
+  const asIs = (code) => code;
+  if (lanes(asIs) <= lanes(shortCode)) lanes(asIs);
 }
 
 // A label is below its bar, from the bar's start, and moves left where the line ends.
-function labelOf({ mark, x1, x2, first, of }, width, withCode) {
+function labelOf({ mark, x1, x2, first, of }, width, role) {
   const unsure = mark.prob !== undefined && mark.prob < UNSURE ? percent(mark.prob) : "";
-  const code = [withCode && mark.code, of, unsure].filter(Boolean).join(" ");
-  const codeWidth = code ? widthOf(code, "code") + 5 : 0;
+  const code = [role, of, unsure].filter(Boolean).join(" ");
+  const codeWidth = code ? widthOf(code, "code") + CODE_GAP : 0;
   const begun = first || !mark.name || mark.name.startsWith("…") ? mark.name : `… ${mark.name}`;
   const name = shortened(begun, !unsure, Math.min(width - codeWidth, Math.max(x2 - x1 - codeWidth, NARROWEST_NAME)));
   const nameWidth = widthOf(name, "name", !unsure);
@@ -93,7 +97,6 @@ function setLanes(placed) {
   for (let k = placed.length - 1; k >= 0; k -= 1) {
     const mine = placed[k].label;
     const hit = placed.slice(k + 1).map((one) => one.label).filter((other) => other.width && overlap(mine, other));
-    mine.collides = hit.length > 0;
     mine.lane = Math.max(-1, ...hit.map((other) => other.lane)) + 1;
   }
 }

@@ -77,7 +77,7 @@ function showPanel() {
 
 function summary() {
   const found = propsIn(view).length;
-  const hidden = propsIn(result).length - found;
+  const hidden = isDefault() ? 0 : propsIn(result).length - found;
   return `${counted(result.sentences.length, "sentence")}, ${counted(found, "predicate")}${hidden ? `, ${hidden} hidden` : ""}.`;
 }
 

@@ -1,6 +1,6 @@
 // A picture as PNG, drawn on a canvas twice as fine as the screen's, in the colors of the page.
 
-import { UNSURE, fontOf } from "./layout.js";
+import { CODE_GAP, UNSURE, fontOf } from "./layout.js";
 
 const EDGE = 16, GAP = 18, SCALE = 2;
 const TALLEST = 16000; // canvases beyond this stay empty in some browsers
@@ -30,14 +30,14 @@ function draw(pen, picture, colors) {
   for (const { mark, x1, x2, y, label } of picture.marks) {
     const { line, ink } = colors[mark.group] ?? { line: colors.ink, ink: colors.ink };
     pen.globalAlpha = mark.prob < UNSURE ? 0.4 : 1;
-    pen.setLineDash(mark.adjunct ? [6, 3] : []);
+    pen.setLineDash(mark.modifier ? [6, 3] : []);
     stroke(pen, [x1 + 1.5, y], [Math.max(x2 - 1.5, x1 + 3), y], 6, line);
     pen.setLineDash([]);
     pen.globalAlpha = 1;
     const tick = Math.max(x1, label.x) + 2;
     if (label.lane > 0 && label.width) stroke(pen, [tick, y + 3], [tick, label.y - 12], 1, line);
     write(pen, label.name, label.x, label.y, fontOf("name", label.bold), ink, colors.paper);
-    write(pen, label.code, label.x + label.nameWidth + 5, label.y, fontOf("code"), colors.quiet, colors.paper);
+    write(pen, label.code, label.x + label.nameWidth + CODE_GAP, label.y, fontOf("code"), colors.quiet, colors.paper);
   }
 }
 

@@ -23,18 +23,21 @@ export const GROUPS = ["arg0", "arg1", "arg2", "arg3", "arg4", "arg5", "time", "
 export const baseRole = (role) => role.replace(/^[RC]-/, "");
 
 const coreNumber = (role) => baseRole(role).match(/^A(?:RG)?([0-5A])$/)?.[1];
-const modifier = (role) => baseRole(role).split("-").pop();
+const suffixOf = (role) => baseRole(role).split("-").pop();
 
 export function groupOf(role) {
   const number = coreNumber(role);
-  return number ? `arg${number.replace("A", "5")}` : (FAMILIES[modifier(role)] ?? "clause");
+  return number ? `arg${number.replace("A", "5")}` : (FAMILIES[suffixOf(role)] ?? "clause");
 }
 
-export const isAdjunct = (role) => coreNumber(role) === undefined;
+// "A1", "R-A1", "TMP": as in the other pictures.
+export const shortCode = (role) => role.replace(/A(?:RG)?M-/, "").replace("ARG", "A");
+
+export const isModifier = (role) => coreNumber(role) === undefined;
 
 // "thing bought"; undefined for a core role whose meaning is not known.
 export function meaningOf(arg) {
-  return arg.meaning ?? (isAdjunct(arg.role) ? MODIFIERS[modifier(arg.role)] : undefined);
+  return arg.meaning ?? (isModifier(arg.role) ? MODIFIERS[suffixOf(arg.role)] : undefined);
 }
 
 // PropBank's descriptions have remarks and alternatives: "agent, attacker (if any)" is short for "attacker".
@@ -47,7 +50,7 @@ export function shortened(meaning) {
 export function nameOf(arg) {
   const known = meaningOf(arg);
   if (known === undefined) return arg.role;
-  const meaning = (isAdjunct(arg.role) && SHORT[modifier(arg.role)]) || shortened(known);
+  const meaning = (isModifier(arg.role) && SHORT[suffixOf(arg.role)]) || shortened(known);
   if (arg.role.startsWith("R-")) return `→ ${meaning}`;
   if (arg.role.startsWith("C-")) return `… ${meaning}`;
   return meaning;

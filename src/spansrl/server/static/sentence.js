@@ -1,6 +1,6 @@
 // Reading a labeled sentence of the wire format: its words, its predicates, its marks.
 
-import { groupOf, isAdjunct, nameOf } from "./roles.js";
+import { groupOf, isModifier, nameOf } from "./roles.js";
 
 // Offsets count code points, JavaScript's strings count UTF-16 units.
 export function wordsOf(sentence, start, end) {
@@ -28,11 +28,11 @@ export const senseOf = (prop) => prop.sense ?? prop.lemma ?? "";
 // One mark per labeled span: the pieces of the predicate, and its arguments, from left to right.
 export function marksOf(sentence, prop) {
   const pieces = predicateSpans(prop).map(([start, end], k) => ({
-    start, end, arg: null, group: "predicate", adjunct: false, prob: prop.prob,
+    start, end, arg: null, group: "predicate", modifier: false, prob: prop.prob,
     name: k ? "" : senseOf(prop) || wordsOf(sentence, prop.pred, prop.pred + 1), code: "",
   }));
   const args = prop.args.map((arg) => ({
-    start: arg.start, end: arg.end, arg, group: groupOf(arg.role), adjunct: isAdjunct(arg.role), prob: arg.prob,
+    start: arg.start, end: arg.end, arg, group: groupOf(arg.role), modifier: isModifier(arg.role), prob: arg.prob,
     name: nameOf(arg), code: nameOf(arg) === arg.role ? "" : arg.role,
   }));
   return [...pieces, ...args].sort((a, b) => a.start - b.start || b.end - a.end);

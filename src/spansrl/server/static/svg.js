@@ -1,12 +1,12 @@
 // A picture as SVG: on the page, where marks are buttons, and as a file with its own light and dark colors.
 
 import { svgElement } from "./dom.js";
-import { FONT, SIZES, UNSURE } from "./layout.js";
+import { CODE_GAP, FONT, SIZES, UNSURE } from "./layout.js";
 import { GROUPS } from "./roles.js";
 
 const SHAPES = `text { font-family: ${FONT}; } .word { font-size: ${SIZES.word}px; } .name { font-size: ${SIZES.name}px; }
 .code { font-size: ${SIZES.code}px; } .bold, .name { font-weight: 600; } .bar { stroke-width: 6; } .thread, .tick { stroke-width: 1; }
-.adjunct .bar { stroke-dasharray: 6 3; } .unsure .bar { stroke-opacity: .4; } .unsure .name { font-weight: 400; }
+.modifier .bar { stroke-dasharray: 6 3; } .unsure .bar { stroke-opacity: .4; } .unsure .name { font-weight: 400; }
 .name, .code { paint-order: stroke; stroke-width: 3; stroke-linejoin: round; }`;
 
 // `describe(mark)`: the text that a screen reader reads for a mark; without it, nothing in the picture is a button.
@@ -22,15 +22,18 @@ export function drawSvg(picture, describe = null) {
 // On the page the words are the picture's name, so that screen readers read them as one sentence.
 function drawWord({ text, x, y, bold, width, token }, describe) {
   const look = { x, y, class: bold ? "word bold" : "word", "data-token": token, "aria-hidden": describe && "true" };
-  return svgElement("text", { ...look, textLength: width.toFixed(2), lengthAdjust: "spacingAndGlyphs" }, text);
+  return svgElement("text", { ...look, ...fitted(width) }, text);
 }
+
+// With another font a text is as wide as it was measured, so that nothing overlaps.
+const fitted = (width) => (width ? { textLength: width.toFixed(2), lengthAdjust: "spacingAndGlyphs" } : {});
 
 function drawThread({ x1, x2, y, prop }) {
   return svgElement("line", { class: "thread", "data-prop": prop, x1, x2, y1: y, y2: y });
 }
 
 function drawMark({ mark, prop, x1, x2, y, first, label }, number, describe) {
-  const classes = ["mark", mark.group, mark.adjunct ? "adjunct" : "", mark.prob < UNSURE ? "unsure" : ""];
+  const classes = ["mark", mark.group, mark.modifier ? "modifier" : "", mark.prob < UNSURE ? "unsure" : ""];
   const button = describe && (first && mark.name ? { role: "button", "aria-label": describe(mark, prop) } : { "aria-hidden": "true" });
   const group = svgElement("g", { class: classes.filter(Boolean).join(" "), "data-mark": number, "data-prop": prop, ...button });
   if (describe) {
@@ -42,8 +45,11 @@ function drawMark({ mark, prop, x1, x2, y, first, label }, number, describe) {
     const x = Math.max(x1, label.x) + 2;
     group.append(svgElement("line", { class: "tick", x1: x, x2: x, y1: y + 3, y2: label.y - SIZES.name + 1 }));
   }
-  group.append(svgElement("text", { class: "name", x: label.x, y: label.y }, label.name));
-  if (label.code) group.append(svgElement("text", { class: "code", x: label.x + label.nameWidth + 5, y: label.y }, label.code));
+  group.append(svgElement("text", { class: "name", x: label.x, y: label.y, ...fitted(label.nameWidth) }, label.name));
+  if (label.code) {
+    const x = label.x + label.nameWidth + CODE_GAP;
+    group.append(svgElement("text", { class: "code", x, y: label.y, ...fitted(label.width - label.nameWidth - CODE_GAP) }, label.code));
+  }
   return group;
 }
 

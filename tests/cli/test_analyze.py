@@ -45,7 +45,7 @@ def test_the_sections_of_the_option_are_those_of_the_library():
     assert analyze.SECTIONS == SECTIONS
 
 
-def test_a_report_is_written_and_what_is_skipped_is_said(call, files):
+def test_a_report_is_written_and_skipped_sections_are_listed(call, files):
     code, err = call(
         "--gold", "gold.jsonl", "--pred", "span.jsonl", "--pred", "b=crf.jsonl", "--out", "report"
     )
@@ -159,14 +159,14 @@ def test_columns_without_words_can_be_analysed_too(call, files):
         (("--pred", "span.jsonl", "--model", "no"), 1, "no: no such model directory"),
     ],
 )
-def test_wrong_usage_and_wrong_input_are_told_in_a_line(call, args, code, message):
+def test_wrong_usage_and_wrong_input_are_one_line_errors(call, args, code, message):
     write_sentences("short.jsonl", SPAN[:1])
     found, err = call("--gold", "gold.jsonl", "--out", "report", *args)
     assert found == code
     assert message in " ".join(err.split())
 
 
-def test_the_base_install_makes_the_tables_and_says_what_a_model_needs(files):
+def test_the_base_install_makes_the_tables_and_names_the_extra_for_models(files):
     common = ("analyze", "--gold", "gold.jsonl", "--pred", "span.jsonl", "--samples", "10", "--out", "report")
     assert spansrl(*common).returncode == 0
     assert "no figures: figures need matplotlib" in spansrl(*common).stderr
