@@ -1,11 +1,11 @@
-"""Corpus jobs: speed with one and two workers and on Ray, memory of the workers, and what a large job needs.
+"""Corpus jobs: speed of one and two workers and of Ray, memory of the workers, and what a large job needs.
 
-python benchmarks/corpus.py --data raw-english.jsonl.xz [--documents 20000] [--ray]
-python benchmarks/corpus.py --sizing            # the table in docs/corpora-at-scale.md
+python benchmarks/corpus.py --data raw-english.jsonl.xz [--sentences 20000] [--workers 1 2] [--ray] [--keep]
+python benchmarks/corpus.py --page      # write docs/corpora-at-scale.md from the result that was kept
 
-The data are JSON Lines with a column `text`. Rates are those between the first and the last finished shard,
-so that starting processes, loading models and starting Ray do not count; they are listed apart. The rate per
-core is in CPU time, which other work on the machine disturbs less.
+The data are JSON Lines with a column `text`. Start-up (starting processes and Ray, loading models) is listed
+apart: it ends where the work on the first finished shard began. --keep writes the result, with the memory of
+every worker over time, to experiments/results/corpus.json, and renews the page.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ import itertools
 import json
 import os
 import random
+import re
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from measure import table
+from measure import processor, table
 from spansrl.formats.files import read_lines
 from spansrl.jobs import Job, Status, run
 from spansrl.jobs.job import Engine
@@ -32,21 +33,12 @@ from spansrl.jobs.local import run_local
 from spansrl.jobs.parquet import write_rows
 from spansrl.jobs.plan import make_plan
 from spansrl.jobs.sources import Reading
+from spansrl.language.tokenizer import split
 
-
-@dataclass(frozen=True)
-class Rate:
-    """What sizes are computed from: one measurement."""
-
-    per_core_hour: int  # sentences
-    chars: int  # of input per sentence
-    json_bytes: int  # of rows per sentence
-    parquet_bytes: int
-    planned_chars: int  # per second, by the one process that plans
-
-
-# The measurement behind the table; its date and machine are on the page.
-MEASURED = Rate(per_core_hour=237_000, chars=117, json_bytes=2956, parquet_bytes=311, planned_chars=9_800_000)
+ROOT = Path(__file__).resolve().parents[1]
+RESULT = ROOT / "experiments" / "results" / "corpus.json"
+PAGE = ROOT / "docs" / "corpora-at-scale.md"
+BEGIN, END = "<!-- measured: by benchmarks/corpus.py -->\n", "<!-- end of measured -->\n"
 
 # Sentences, cores, and what limits a job of that size.
 SIZES = (
@@ -58,17 +50,72 @@ SIZES = (
 )
 
 
-def sizing(rate: Rate) -> str:
+# What the page shows, computed from a result.
+
+
+def page_section(result: dict[str, Any]) -> str:
+    """Return the measured part of docs/corpora-at-scale.md."""
+    workers = _workers(result["runs"][0]["workers"])
+    length = f"{result['chars']:.0f} characters on average"
+    lines = [
+        f"{result['sentences']:,} sentences of mixed English ({length}) and the model in the package, on",
+        f"{result['machine']}, {result['date']}. Rates are without start-up; memory is that of each worker",
+        "after a quarter of its shards and at the end."
+        + (" All runs wrote the same rows." if len(result["runs"]) > 1 else ""),
+        "",
+        runs_table(result["runs"]),
+        "",
+        f"With {workers} that is **{core_hour(result):,} sentences per core-hour** of CPU time. Planning",
+        f"read {result['planned_chars'] / 1e6:.1f} million characters per CPU second. From these two rates:",
+        "",
+        sizing(result),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def core_hour(result: dict[str, Any]) -> int:
+    """Sentences per core-hour, to the nearest thousand."""
+    return round(result["runs"][0]["per_core_hour"], -3)
+
+
+def runs_table(runs: Sequence[dict[str, Any]]) -> str:
+    """One row per engine and number of workers; rates relative to the first."""
+    rows = [
+        [
+            run["engine"],
+            run["workers"],
+            f"{run['per_second']:.1f}",
+            f"{run['per_second'] / runs[0]['per_second']:.2f}",
+            f"{run['start_up']:.1f} s",
+            ", ".join(map(_growth, run["memory"])) or "–",
+        ]
+        for run in runs
+    ]
+    return table(["engine", "workers", "sentences/s", "relative", "start-up", "MB per worker"], rows)
+
+
+def _growth(points: Sequence[tuple[float, float]]) -> str:
+    """Memory of a worker at a quarter of its time and at the end."""
+    return f"{points[len(points) // 4][1]:.0f} → {points[-1][1]:.0f}"
+
+
+def _workers(number: int) -> str:
+    return "one worker" if number == 1 else f"{number} workers"
+
+
+def sizing(result: dict[str, Any]) -> str:
     """Return the table of jobs from a million to ten billion sentences."""
+    hourly = core_hour(result)
     rows = [
         [
             f"{sentences:,}",
-            f"{sentences / rate.per_core_hour:,.0f}",
+            f"{sentences / hourly:,.0f}",
             f"{cores:,}",
-            _time(3600 * sentences / rate.per_core_hour / cores),
-            _time(sentences * rate.chars / rate.planned_chars),
-            _size(sentences * rate.json_bytes),
-            _size(sentences * rate.parquet_bytes),
+            _time(3600 * sentences / hourly / cores),
+            _time(sentences * result["chars"] / result["planned_chars"]),
+            _size(sentences * result["json_bytes"]),
+            _size(sentences * result["parquet_bytes"]),
             bottleneck,
         ]
         for sentences, cores, bottleneck in SIZES
@@ -91,63 +138,78 @@ def _size(size: float) -> str:
     return f"{size:.0f} B"
 
 
-def sample(data: str, number: int, path: Path) -> None:
-    """Write documents drawn at random, always the same ones."""
+def write_page() -> None:
+    """Renew the measured part of the page from the result that was kept."""
+    section = BEGIN + page_section(json.loads(RESULT.read_text())) + END
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(re.sub(f"{BEGIN}.*{END}", lambda _: section, page, flags=re.DOTALL), encoding="utf-8")
+
+
+# Measuring.
+
+
+def sample(data: str, sentences: int, path: Path) -> None:
+    """Write documents drawn at random, always the same ones, until they have enough sentences."""
     texts = [json.loads(line.text)["text"] for line in read_lines(data)]
-    chosen = random.Random(1).sample(texts, min(number, len(texts)))
-    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in chosen), encoding="utf-8")
+    random.Random(1).shuffle(texts)
+    found = itertools.accumulate(len(split(text)) for text in texts)
+    number = next((k for k, total in enumerate(found, start=1) if total >= sentences), len(texts))
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts[:number]), encoding="utf-8")
 
 
-class Measured:
+class Watch:
     """Times and memory at every finished shard."""
 
     def __init__(self) -> None:
         self.began = time.monotonic()
-        self.points: list[tuple[float, int]] = []  # seconds, sentences
-        self.memory: dict[int, list[float]] = defaultdict(list)  # process -> MB
+        self.start_up = self.end = 0.0
+        self.memory: dict[int, list[tuple[float, float]]] = defaultdict(list)  # process -> seconds, MB
 
     def __call__(self, status: Status) -> None:
         """Note the state of a job."""
-        if status.new_sentences:
-            self.points.append((time.monotonic() - self.began, status.new_sentences))
-        for pid, size in resident_children():
-            self.memory[pid].append(size)
-
-    @property
-    def rate(self) -> float:
-        """Sentences per second between the first and the last shard."""
-        (start, before), (end, after) = self.points[0], self.points[-1]
-        return (after - before) / (end - start)
-
-    @property
-    def first(self) -> float:
-        """Seconds until the first shard was done."""
-        return self.points[0][0]
-
-    def growth(self) -> str:
-        """Memory of the workers in the middle and at the end, in MB."""
-        pairs = [(sizes[len(sizes) // 2], sizes[-1]) for sizes in self.memory.values() if len(sizes) > 2]
-        return ", ".join(f"{middle:.0f} → {end:.0f}" for middle, end in pairs) or "–"
+        if not status.shards:
+            return
+        self.end = time.monotonic() - self.began
+        self.start_up = self.start_up or self.end - status.cpu_seconds
+        for pid, size in resident_workers():
+            self.memory[pid].append((round(self.end, 1), round(size, 1)))
 
 
-def resident_children() -> Iterator[tuple[int, float]]:
-    """Yield id and resident megabytes of the local workers."""
+def resident_workers() -> Iterator[tuple[int, float]]:
+    """Yield id and resident megabytes of the workers that this process started, local or Ray's."""
+    parents, sizes = {}, {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
-            parent = int(stat.read_text().rpartition(")")[2].split()[1])
+            pid = int(stat.parent.name)
+            parents[pid] = int(stat.read_text().rpartition(")")[2].split()[1])
             command = stat.with_name("cmdline").read_bytes()
             pages = int(stat.with_name("statm").read_text().split()[1])
         except OSError:
             continue
-        if parent == os.getpid() and b"spawn_main" in command:
-            yield int(stat.parent.name), pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+        if b"spawn_main" in command or b"ray::MapWorker" in command:
+            sizes[pid] = pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+    for pid, size in sizes.items():
+        above = pid
+        while above in parents and above != os.getpid():
+            above = parents[above]
+        if above == os.getpid():
+            yield pid, size
 
 
-def measure(job: Job, engine: Engine, workers: int) -> tuple[Measured, Status]:
+def measure(job: Job, name: str, engine: Engine, workers: int) -> tuple[dict[str, Any], Status]:
     """Run a job and note how it goes."""
-    measured = Measured()
-    status = run(job, workers=workers, engine=engine, on_status=measured)
-    return measured, status
+    watch = Watch()
+    status = run(job, workers=workers, engine=engine, on_status=watch)
+    found = {
+        "engine": name,
+        "workers": workers,
+        "seconds": round(watch.end, 1),
+        "start_up": round(watch.start_up, 1),
+        "per_second": round(status.sentences / (watch.end - watch.start_up), 1),
+        "per_core_hour": status.per_core_hour,
+        "memory": [points for points in watch.memory.values() if len(points) > 2],
+    }
+    return found, status
 
 
 def planning_rate(path: Path, chars: int) -> float:
@@ -157,87 +219,83 @@ def planning_rate(path: Path, chars: int) -> float:
     return chars / (time.process_time() - before)
 
 
-def parquet_per_sentence(job: Job, status: Status) -> float:
-    """Return the size of the same rows in one Parquet file per shard."""
+def parquet_size(job: Job) -> int:
+    """Return the size of a job's rows in one Parquet file per shard."""
     total = 0
     for path in job.out.glob("rows/*.jsonl"):
         stream = io.BytesIO()
         write_rows(stream, [json.loads(line.text) for line in read_lines(path)], "argument")
         total += stream.tell()
-    return total / status.sentences
+    return total
 
 
-def bytes_per_sentence(job: Job, status: Status) -> float:
-    """Return the size of the rows."""
-    return sum(path.stat().st_size for path in job.out.glob("rows/*")) / status.sentences
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", help="JSON Lines with a column text")
-    parser.add_argument("--documents", type=int, default=20_000)
-    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--shard-chars", type=int, default=50_000)
-    parser.add_argument(
-        "--ray", action="store_true", help="also measure Ray, with the last number of workers"
-    )
-    parser.add_argument("--sizing", action="store_true", help="only print the table of sizes")
-    options = parser.parse_args(arguments)
-    if options.sizing:
-        print(sizing(MEASURED))
-        return
-    if options.data is None:
-        parser.error("--data is missing")
-    with tempfile.TemporaryDirectory() as folder:
-        benchmark(Path(folder), options)
-
-
-def benchmark(folder: Path, options: Any) -> None:
+def benchmark(folder: Path, options: Any) -> dict[str, Any]:
     """Label the same sample in every way, and compare."""
     path = folder / "sample.jsonl"
-    sample(options.data, options.documents, path)
+    sample(options.data, options.sentences, path)
     base = Job((str(path),), folder / "out", shard_chars=options.shard_chars)
     engines: list[tuple[str, Engine, int]] = [("local", run_local, workers) for workers in options.workers]
     if options.ray:
         from spansrl.integrations.ray import run_ray
 
         engines.append(("Ray", run_ray, options.workers[-1]))
-    rows, rates = [], []
+    runs = []
     for number, (name, engine, workers) in enumerate(engines):
         job = replace(base, out=folder / f"out-{number}")
-        measured, status = measure(job, engine, workers)
-        rates.append(measured.rate)
-        ratio = f"{measured.rate / rates[0]:.2f}"
-        facts = [f"{measured.rate:.1f}", ratio, f"{status.per_core_hour:,}", f"{measured.first:.1f}"]
-        rows.append([name, workers, *facts, measured.growth()])
-        print(f"{name}, {workers} worker(s): done in {status.seconds:.0f} s", flush=True)
-    header = [
-        "engine",
-        "workers",
-        "sentences/s",
-        "ratio",
-        "per core-hour (CPU)",
-        "first shard, s",
-        "MB per worker",
-    ]
-    print(f"\n{status.documents:,} documents, {status.sentences:,} sentences\n")
-    print(table(header, rows), "\n")
-    chars = sum(shard.chars for shard in status.total.shards)
-    print(f"Per sentence: {chars / status.sentences:.0f} characters in,")
-    print(f"{bytes_per_sentence(job, status):.0f} bytes of JSON Lines out, or")
-    print(f"{parquet_per_sentence(job, status):.0f} bytes of Parquet.")
-    print(f"Planning: {planning_rate(path, chars) / 1e6:.1f} million characters per CPU second.")
+        found, status = measure(job, name, engine, workers)
+        runs.append(found)
+        print(f"{name}, {_workers(workers)}: {found['seconds']:.0f} s", flush=True)
     for first, second in itertools.pairwise(sorted(folder.glob("out-*"))):
         assert same_rows(first, second), f"{first} and {second} differ"
+    chars = sum(shard.chars for shard in status.total.shards)
+    size = sum(path.stat().st_size for path in job.out.glob("rows/*"))
+    return {
+        "date": time.strftime("%B %Y"),
+        "machine": processor(),
+        "documents": status.documents,
+        "sentences": status.sentences,
+        "chars": round(chars / status.sentences, 1),
+        "json_bytes": round(size / status.sentences),
+        "parquet_bytes": round(parquet_size(job) / status.sentences),
+        "planned_chars": round(planning_rate(path, chars), -5),
+        "runs": runs,
+    }
 
 
 def same_rows(first: Path, second: Path) -> bool:
     """Return whether two jobs wrote the same bytes."""
     found = [{path.name: path.read_bytes() for path in folder.glob("rows/*")} for folder in (first, second)]
     return found[0] == found[1]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the tables and the result as JSON."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", help="JSON Lines with a column text")
+    parser.add_argument("--sentences", type=int, default=20_000)
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--shard-chars", type=int, default=50_000)
+    parser.add_argument(
+        "--ray", action="store_true", help="also measure Ray, with the last number of workers"
+    )
+    parser.add_argument("--keep", action="store_true", help="keep the result and renew the page")
+    parser.add_argument("--page", action="store_true", help="only renew the page")
+    options = parser.parse_args(arguments)
+    if options.page:
+        write_page()
+        return
+    if options.data is None:
+        parser.error("--data is missing")
+    with tempfile.TemporaryDirectory() as folder:
+        result = benchmark(Path(folder), options)
+    text = json.dumps(result, indent=1)
+    text = re.sub(r"\[\s+([\d.]+),\s+([\d.]+)\s+\]", r"[\1, \2]", text)  # a point of memory per line
+    print(f"\n{page_section(result)}\n{text}")
+    if options.keep:
+        RESULT.write_text(text + "\n")
+        write_page()
 
 
 if __name__ == "__main__":

@@ -1,136 +1,110 @@
-"""Text in, frames out: rate, start, memory, size, and where the time goes.
+"""Text in, frames out: CPU time against other networks, where it goes, start-up, and size.
 
-python benchmarks/text.py [--data data/ewt/test.jsonl] [--model MODEL_DIRECTORY] [--sentences 200] [--install]
+python benchmarks/text.py [--data data/ewt/dev.jsonl] [--model MODEL_DIRECTORY] [--sentences 60] [--install]
 
-The rate is set against a BERT-base BIO tagger of Hugging Face's with random weights, which reads the sentence
-once for each predicate with that predicate marked, as AllenNLP's did. It is spared all but the network: word
-pieces are cut beforehand, predicates are gold, and tags are not decoded. Both take turns on the same
-sentences with the same number of threads, so that other work on the machine weighs on both. Without --data
-the sentences are those of the sample, again and again.
+benchmarks/peers.py describes what spansrl is compared with. All take turns on the same sentences, so that
+other work on the machine affects them alike. spansrl does everything: it cuts word pieces, finds predicates
+and senses, and decodes. The peers run their network only. spansrl multiplies in single precision; with int8
+products, which one row shows, a sentence's labels would depend on its batch. --data is a file of sentences
+with gold predicates, by default the everyday set.
 """
 
 from __future__ import annotations
 
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
+
 import argparse
-import itertools
-import json
 import random
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 import venv
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 from typing import Any
 from unittest import mock
 
+import torch
+
+import peers
 import spansrl
-from measure import machine, peak_memory, peak_of_process, table
+from flops import operations, single_precision
+from measure import EVERYDAY, ROOT, cpu_seconds, machine, matmul_rate, table
 from spansrl.decoding import spans
 from spansrl.formats import read_sentences
 from spansrl.inference import pipeline as pipeline_module
 from spansrl.inference import runtime
-from spansrl.inference.inputs.pieces import load_tokenizer
 from spansrl.inference.loading import shipped_model
+from spansrl.inference.pipeline import Pipeline
 from spansrl.structures import Sentence
 
-ROOT = Path(__file__).resolve().parents[1]
 TEXT = "She kept a cat in the garden until Tuesday."
 ROUNDS = 3
-STARTS = 7
-TAGGER_TOKENS = 512  # rows × pieces that the tagger reads at once; more made it slower
-Timed = Callable[[], Any]
+STARTS = 3
 
 
-def sentences_of(data: str | None, number: int) -> list[Sentence]:
-    """The sentences to label, drawn by chance but always the same ones."""
-    if data is not None:
-        found = list(read_sentences(data))
-        return random.Random(1).sample(found, min(number, len(found)))
-    from serving import SAMPLE
-    from spansrl.corpora.ewt import build_ewt
-
-    corpus = build_ewt(str(SAMPLE / "propbank-release"), str(SAMPLE / "UD_English-EWT"))
-    return list(itertools.islice(itertools.cycle(sent for _, sent in corpus.sentences), number))
-
-
-def in_seconds(run: Timed) -> float:
-    """The time that a call takes."""
-    before = time.perf_counter()
-    run()
-    return time.perf_counter() - before
-
-
-# The tagger that we are compared with.
-
-
-def tagger(sentences: Sequence[Sentence], model: Path, roles: int) -> Timed:
-    """A pass of the BERT tagger over every predicate of the sentences."""
-    import torch
-    from transformers import BertConfig, BertForTokenClassification
-
-    bert = BertForTokenClassification(BertConfig(num_labels=2 * roles + 1)).eval()
-    batches = [
-        {name: torch.tensor(rows) for name, rows in batch.items()} for batch in marked_rows(sentences, model)
-    ]
-
-    def run() -> None:
-        with torch.inference_mode():
-            for batch in batches:
-                bert(**batch).logits.argmax(-1)
-
-    return run
+def contenders(sentences: Sequence[Sentence], model: Path) -> dict[str, peers.Run]:
+    """What spansrl is compared with, by name: a pass over the sentences for each."""
+    rows, alone = peers.tagger_batches(sentences, model), peers.sentence_batches(sentences, model)
+    kinds = (
+        ("BERT-base BIO tagger, one pass per predicate", peers.Tagger, list(rows)),
+        ("span ranking over BERT-base, one pass per sentence", peers.SpanRanking, list(alone)),
+    )
+    folder = peers.cache()
+    found = {
+        f"{name}, ONNX Runtime {precision}": peers.on_onnxruntime(graph, batches)
+        for name, network, batches in kinds
+        for precision, graph in peers.exported(network, folder).items()
+    }
+    with tempfile.TemporaryDirectory() as name:
+        int8 = spansrl.load(peers.with_int8_products(model, Path(name) / "int8"), threads=1)
+    return {
+        "spansrl with int8 products (not offered)": lambda: list(int8.label(sentences)),
+        **found,
+        "spaCy's tagger and parser (another task)": peers.spacy_run(sentences),
+    }
 
 
-def marked_rows(sentences: Sequence[Sentence], model: Path) -> Iterator[dict[str, list[list[int]]]]:
-    """A row a predicate, its pieces marked by the segment as in AllenNLP; rows of a length go together."""
-    tokenizer = load_tokenizer(model / "embedder")
-    rows: list[tuple[list[int], list[int]]] = []
-    for sent in sentences:
-        pieces = tokenizer.encode(list(sent.tokens), is_pretokenized=True)
-        rows += [(pieces.ids, [int(word == prop.pred) for word in pieces.word_ids]) for prop in sent.props]
-    rows.sort(key=lambda row: len(row[0]))
-    while rows:
-        size = max(1, TAGGER_TOKENS // len(rows[-1][0]))
-        taken, rows = rows[-size:], rows[:-size]
-        width = len(taken[-1][0])
-        yield {
-            "input_ids": [ids + [0] * (width - len(ids)) for ids, _ in taken],
-            "token_type_ids": [marks + [0] * (width - len(ids)) for ids, marks in taken],
-            "attention_mask": [[1] * len(ids) + [0] * (width - len(ids)) for ids, _ in taken],
-        }
-
-
-def rates(sentences: Sequence[Sentence], model: Path, threads: int) -> list[str]:
-    """Sentences a second of ours and of the tagger, their ratio, and that of processor time; medians."""
-    import torch
-
-    torch.set_num_threads(threads)
-    srl = spansrl.load(model, threads=threads)
-    other = tagger(sentences, model, len(srl.model.roles))
-    list(srl.label(sentences))  # warm up
-    ours, theirs, rounds = [], [], []
+def compare(srl: Pipeline, others: dict[str, peers.Run], sentences: Sequence[Sentence]) -> str:
+    """Rates of all contenders, and the share of the machine's floating-point rate that spansrl reaches."""
+    spent: defaultdict[str, list[float]] = defaultdict(list)
+    peaks = []
+    runs: dict[str, peers.Run] = {"spansrl": lambda: list(srl.label(sentences))} | others
     for _ in range(ROUNDS):
-        began = time.process_time()
-        ours.append(in_seconds(lambda: list(srl.label(sentences))))
-        between = time.process_time()
-        theirs.append(in_seconds(other))
-        rounds.append((time.process_time() - between) / (between - began))
-    ratio = median(slow / fast for fast, slow in zip(ours, theirs, strict=True))
-    per_second = [f"{len(sentences) / median(times):.1f}" for times in (ours, theirs)]
-    return [f"{threads}", *per_second, f"{ratio:.1f}", f"{median(rounds):.1f}"]
+        for name, run in runs.items():
+            spent[name].append(cpu_seconds(run))
+        peaks.append(matmul_rate(single_precision))
+    ours = spent["spansrl"]
+    rows = [
+        [
+            name,
+            f"{len(sentences) / median(times):.1f}",
+            f"{median(theirs / own for theirs, own in zip(times, ours, strict=True)):.1f}",
+        ]
+        for name, times in spent.items()
+    ]
+    count, peak = operations(srl, sentences), median(peaks)
+    rate = count / median(ours)
+    return (
+        f"{table(['network', 'sentences per CPU second', 'spansrl is … times as fast'], rows)}\n\n"
+        f"spansrl needs {count / len(sentences) / 1e9:.2f} GFLOP of matrix products per sentence (without\n"
+        f"padding) and does {rate / 1e9:.1f} per CPU second: {rate / peak:.0%} of the {peak / 1e9:.1f} of a\n"
+        f"large product in the same run.\n"
+    )
 
 
 # Where the time goes.
 
 
-def shares(sentences: Sequence[Sentence], model: Path) -> list[list[str]]:
-    """Seconds and shares of the parts of labelling, with one thread."""
-    srl = spansrl.load(model, threads=1)
+def shares(srl: Pipeline, sentences: Sequence[Sentence]) -> list[list[str]]:
+    """CPU seconds and shares of the parts of labeling."""
     assert isinstance(srl.model, runtime.OnnxModel)
     parts = [
         ("word pieces", srl.model, "prepare"),
@@ -144,28 +118,27 @@ def shares(sentences: Sequence[Sentence], model: Path) -> list[list[str]]:
 
     def timed(part: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **options: Any) -> Any:
-            before = time.perf_counter()
+            before = time.process_time()
             try:
                 return function(*args, **options)
             finally:
-                spent[part] += time.perf_counter() - before
+                spent[part] += time.process_time() - before
 
         return call
 
-    list(srl.label(sentences))  # warm up
     with ExitStack() as stack:
         for part, owner, name in parts:
             stack.enter_context(mock.patch.object(owner, name, timed(part, getattr(owner, name))))
-        whole = in_seconds(lambda: list(srl.label(sentences)))
+        whole = cpu_seconds(lambda: list(srl.label(sentences)))
     spent["the rest"] = whole - sum(spent.values())
     return [[part, f"{time:.3f}", f"{time / whole:.1%}"] for part, time in spent.items()]
 
 
-# Start, memory, size.
+# Start-up and size.
 
 
 def start(model: Path) -> tuple[float, float]:
-    """Median seconds of the whole command `spansrl label` and of importing torch; they take turns."""
+    """Median CPU seconds of the whole command `spansrl label` and of importing torch; they take turns."""
     label = [sys.executable, "-m", "spansrl", "label", "--model", str(model), TEXT]
     torch = [sys.executable, "-c", "import torch"]
     times = [(command_seconds(label), command_seconds(torch)) for _ in range(STARTS + 1)]
@@ -174,8 +147,11 @@ def start(model: Path) -> tuple[float, float]:
 
 
 def command_seconds(command: list[str]) -> float:
-    """The time of a process from start to end."""
-    return in_seconds(lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL))
+    """The CPU time of a process."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 def installed_size() -> float:
@@ -199,33 +175,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", help="sentences with gold predicates")
-    parser.add_argument("--model", type=Path, default=shipped_model(), help="default: the shipped one")
-    parser.add_argument("--sentences", type=int, default=200, help="how many; default: 200")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--data", type=Path, default=EVERYDAY, help="sentences with gold predicates")
+    parser.add_argument("--model", type=Path, default=shipped_model(), help="default: the one in the package")
+    parser.add_argument("--sentences", type=int, default=60, help="how many; default: 60")
     parser.add_argument("--install", action="store_true", help="measure the size of an install (a minute)")
-    parser.add_argument("--memory-only", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    sentences = sentences_of(options.data, options.sentences)
-    if options.memory_only:  # a process of its own
-        for _ in spansrl.load(options.model).label(sentences):
-            pass
-        print(json.dumps(peak_of_process()))
-        return
+    torch.set_num_threads(1)
+    found = list(read_sentences(options.data))
+    sentences = random.Random(1).sample(found, min(options.sentences, len(found)))
     n_props = sum(len(sent.props) for sent in sentences)
-    print(f"{len(sentences)} sentences, {n_props} gold predicates; {machine()}\n")
-    rows = [rates(sentences, options.model, threads) for threads in options.threads]
-    header = ["threads", "ours, sentences a second", "BERT-base tagger", "ratio", "ratio of processor time"]
-    print(table(header, rows), "\n")
-    print(table(["part", "seconds", "share"], shares(sentences, options.model)), "\n")
-    ours, torch = start(options.model)
-    data = ["--data", options.data] if options.data else []
-    memory = peak_memory(
-        __file__, "--memory-only", "--model", options.model, "--sentences", options.sentences, *data
-    )
+    srl = spansrl.load(options.model, threads=1)
+    list(srl.label(sentences))  # warm up
+    print(f"{len(sentences)} sentences ({options.data.name}), {n_props} gold predicates; {machine()}\n")
+    print(compare(srl, contenders(sentences, options.model), sentences))
+    print(table(["part", "CPU seconds", "share"], shares(srl, sentences)), "\n")
+    ours, theirs = start(options.model)
     facts = [
-        ["`spansrl label` of a sentence, whole command", f"{ours:.2f} s", f"import torch: {torch:.2f} s"],
-        ["peak memory of labelling", f"{memory / 1e6:.0f} MB", "500 MB"],
+        ["`spansrl label` of a sentence, whole command", f"{ours:.2f} CPU s", f"import torch: {theirs:.2f}"]
     ]
     if options.install:
         facts.append(["base install with model", f"{installed_size() / 1e6:.0f} MB", "350 MB"])

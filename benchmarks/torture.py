@@ -10,7 +10,6 @@ is 1 if anything failed.
 from __future__ import annotations
 
 import argparse
-import os
 import platform
 import random
 import shutil
@@ -24,7 +23,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import spansrl
-from measure import table
+from measure import commit, processor, table
 from spansrl.corpora.ewt import build_ewt
 from spansrl.errors import SpansrlError
 from spansrl.formats import WRITABLE, read_sentences, write_sentences
@@ -246,13 +245,6 @@ def weights(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(directory.rglob("*.safetensors"))}
 
 
-def commit() -> str:
-    found = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    return found.stdout.strip() or "unknown commit"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -274,7 +266,7 @@ def main() -> None:
             for row in part:
                 rows.append(row)
                 print(f"{len(row.failures)} failures in {row.count}: {row.name}", file=sys.stderr, flush=True)
-    where = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    where = f"{processor()}, Python {platform.python_version()}"
     print(f"torture at {commit()}, scale {scale:g}, {time.monotonic() - began:.0f} s, {where}\n")
     print(
         table(

@@ -82,10 +82,10 @@ def main() -> None:
     data = corpus(network, 4 * N)
     features = np.random.default_rng(2).normal(size=(4 * N * T, LAYERS, WIDTH)).astype(np.float16)
     store = Ragged(features, offsets_of([T] * (4 * N)))
-    before = matmul_rate()
+    before = matmul_rate(torch.randn)
     times = timed_steps(network, data, store, options.steps)
     step = sum(times.values())
-    peak = (before + matmul_rate()) / 2
+    peak = (before + matmul_rate(torch.randn)) / 2
     print(f"One training step, 4 × 300 BiLSTM, {options.output}, batch {N}, T = {T}; {machine()}\n")
     print(
         table(["part", "ms", "share"], [[k, f"{1e3 * v:.1f}", f"{v / step:.1%}"] for k, v in times.items()])
@@ -117,24 +117,24 @@ def timed_steps(network: Network, data: Corpus, store: Ragged, steps: int) -> di
         h.backward(seen.grad)
         clock.mark("network, backward")
         optimizer.step()
-        clock.mark("optimiser")
+        clock.mark("optimizer")
         if number >= 2:
             for part, spent in clock.parts.items():
                 found[part].append(spent)
-    del found["shuffle"]  # once an epoch, not once a step
+    del found["shuffle"]  # once per epoch, not once per step
     return {part: sorted(values)[len(values) // 2] for part, values in found.items()}
 
 
 class Clock:
-    """Seconds between marks."""
+    """CPU seconds between marks."""
 
     def __init__(self) -> None:
         self.parts: dict[str, float] = {}
-        self.last = time.perf_counter()
+        self.last = time.process_time()
 
     def mark(self, part: str) -> None:
         """What has passed since the last mark was spent on this part."""
-        now = time.perf_counter()
+        now = time.process_time()
         self.parts[part] = now - self.last
         self.last = now
 

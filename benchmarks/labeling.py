@@ -1,6 +1,6 @@
 """How fast a trained model labels given predicates, and where the time goes.
 
-python benchmarks/labelling.py MODEL_DIRECTORY SENTENCES.jsonl [--threads 1]
+python benchmarks/labeling.py MODEL_DIRECTORY SENTENCES.jsonl [--threads 1]
 """
 
 from __future__ import annotations
@@ -71,14 +71,16 @@ def main() -> None:
     whole = time.perf_counter() - before
     n_props = sum(len(sent.props) for sent in sentences)
     rest = whole - model.spent
-    print(f"Labelling {len(sentences)} sentences, {n_props} predicates, {n_args} arguments; {machine()}\n")
+    print(f"Labeling {len(sentences)} sentences, {n_props} predicates, {n_args} arguments; {machine()}\n")
     rows = [
         ["scores (embedder, encoder, output)", f"{model.spent:.2f}", f"{model.spent / whole:.1%}"],
         ["decoding and the rest", f"{rest:.2f}", f"{rest / whole:.1%}"],
         ["whole", f"{whole:.2f}", "100%"],
     ]
     print(table(["part", "seconds", "share"], rows))
-    print(f"\n{len(sentences) / whole:.0f} sentences and {n_props / whole:.0f} predicates a second;", end=" ")
+    print(
+        f"\n{len(sentences) / whole:.0f} sentences and {n_props / whole:.0f} predicates per second;", end=" "
+    )
     print(f"decoding {1e6 * rest / max(1, n_props):.0f} µs a predicate;", end=" ")
     print(f"peak memory {peak_of_process() / 2**20:.0f} MB")
 
