@@ -1,4 +1,4 @@
-"""Our tokeniser beside spaCy's blank English pipeline and its sentencizer, on the raw text of UD EWT.
+"""Our tokenizer beside spaCy's blank English pipeline and its sentencizer, on the raw text of UD EWT.
 
     pip install spacy     # for this comparison only; spansrl itself never needs it
     python experiments/compare_tokenizers.py --ud ../shared/data/ud-english-ewt.tar.xz [--splits dev,test]
@@ -37,9 +37,9 @@ def spacy_splitter() -> Splitter:
 
 
 def main() -> None:
-    """Print a Markdown table, a row a split and tokeniser."""
+    """Print a Markdown table, one row per split and tokenizer."""
     chosen = options(__doc__)
-    print("| split | tokeniser | tokens P | R | F1 | sentences P | R | F1 |")
+    print("| split | tokenizer | tokens P | R | F1 | sentences P | R | F1 |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     splitters = {"spansrl": ours, f"spaCy {spacy.__version__}, blank + sentencizer": spacy_splitter()}
     for name in chosen.splits.split(","):

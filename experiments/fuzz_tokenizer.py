@@ -1,4 +1,4 @@
-"""Fuzz the tokeniser: many short random texts of many scripts, and a few long ones against the clock.
+"""Fuzz the tokenizer: many short random texts of many scripts, and a few long ones against the clock.
 
     python experiments/fuzz_tokenizer.py [--texts 1000000] [--long 300] [--seed 1] [--seconds 300]
 

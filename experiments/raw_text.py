@@ -15,7 +15,7 @@ import random
 from collections import defaultdict
 from pathlib import Path
 
-from spansrl.corpora.overlap import SHARED_WORDS, word_runs
+from spansrl.corpora.corpus import SHARED_WORDS, word_runs
 from spansrl.formats import read_sentences, write_sentences
 from spansrl.inference.cutting import sentences_of
 from spansrl.structures import Sentence

@@ -32,7 +32,7 @@ HEADER = [
     "boundary F1",
     "label accuracy",
     "perfect",
-    "s an epoch",
+    "s per epoch",
     "s to label",
 ]
 

@@ -2,11 +2,13 @@
 
     python experiments/study.py WORK --sources DIR --minilm DIR --glove FILE [--jobs 2]
     python experiments/study.py WORK --status
+    python experiments/study.py WORK --analyze
     python experiments/study.py WORK --keep experiments/results/study
 
 Everything is made in WORK by `spansrl` commands, two at a time and one thread each. Stop it with Ctrl-C
 whenever you like and run the same command again: finished steps are skipped, and training resumes where it
-stopped. `--keep` copies what the report is made of: logs, records, predictions without words, and the tables
+stopped. The options of the last run are remembered in WORK. `--analyze` compares the systems that have run
+so far; `--keep` copies what the report is made of: logs, records, predictions without words, and the tables
 and figures of `spansrl analyze`.
 """
 
@@ -16,6 +18,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -28,11 +31,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+REMEMBERED = ("study", "sources", "corpora", "minilm", "glove")  # options that the steps depend on
 
 
 @dataclass(frozen=True)
 class Step:
-    """One command; it can start when the steps it needs are done."""
+    """One command of Python; it can start when the steps of the plan that it needs are done."""
 
     name: str
     command: list[str]
@@ -45,7 +49,7 @@ class Step:
 
 def main() -> None:
     options = parse_options()
-    study = tomllib.loads(options.study.read_text(encoding="utf-8"))
+    study = load_study(options.study)
     steps = list(plan(study, options))
     if options.status:
         for step in steps:
@@ -53,6 +57,9 @@ def main() -> None:
     elif options.keep:
         keep(study, options.work, options.keep)
     else:
+        remember(options)
+        if options.analyze:
+            steps = [step for step in steps if step.name.startswith("analyze-")]
         sys.exit(run(steps, options.work, options.jobs))
 
 
@@ -63,55 +70,129 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("work", type=Path, help="directory for everything that is made")
     parser.add_argument("--study", type=Path, default=ROOT / "experiments" / "study.toml")
     parser.add_argument("--sources", type=Path, help="directory with the archives of EWT and MASC")
+    parser.add_argument(
+        "--corpora",
+        type=Path,
+        help="directory with the corpora, already built (default: they are built in WORK)",
+    )
     parser.add_argument("--minilm", default="", help="directory of all-MiniLM-L6-v2")
     parser.add_argument("--glove", default="", help="GloVe vectors as text")
     parser.add_argument("--jobs", type=int, default=2, help="commands that run at a time")
     parser.add_argument("--status", action="store_true", help="list the steps and whether they are done")
+    parser.add_argument("--analyze", action="store_true", help="compare the systems that have run so far")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="copy the results that the report needs")
+    work = parser.parse_args().work
+    if (file := work / "options.json").is_file():
+        parser.set_defaults(**json.loads(file.read_text(encoding="utf-8")))
     return parser.parse_args()
 
 
+def remember(options: argparse.Namespace) -> None:
+    values = {name: str(value) for name in REMEMBERED if (value := getattr(options, name))}
+    options.work.mkdir(parents=True, exist_ok=True)
+    (options.work / "options.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+
+
+def load_study(path: Path) -> dict[str, Any]:
+    """The study; a short one names its `base` and gives further settings, and the seeds of each system."""
+    study = tomllib.loads(path.read_text(encoding="utf-8"))
+    if "base" not in study:
+        return study
+    base = load_study(path.parent / study["base"])
+    base["settings"] = {**base.get("settings", {}), **study.get("settings", {})}
+    for system in base["system"]:
+        system["seeds"] = study["seeds"][system["name"]]
+    return base
+
+
 def plan(study: Mapping[str, Any], options: argparse.Namespace) -> Iterator[Step]:
-    """All steps, in an order that respects what each needs."""
-    work, parts = options.work, study["parts"]
-    corpora = sorted({Path(part).parts[0] for part in parts.values()})
-    for corpus in corpora:
-        yield Step(f"data-{corpus}", data_command(corpus, options.sources, work))
-    models: dict[str, list[str]] = {}  # system -> its model directories' names
-    for system in study["system"]:
-        models[system["name"]] = [f"{system['name']}-{seed}" for seed in system["seeds"]]
-        settings = {**study.get("settings", {}), **system.get("settings", {})}
-        for seed, model in zip(system["seeds"], models[system["name"]], strict=True):
-            sets = {**settings, "training.seed": seed}
-            flags = [part for key, value in sets.items() for part in ("--set", setting(key, value, options))]
-            command = ["train", str(ROOT / study["config"]), "--data", str(work / "ewt")]
-            yield Step(model, [*command, "--out", str(work / model), *TRAIN_FLAGS, *flags], ["data-ewt"])
+    """All steps, the most telling first, in an order that respects what each needs."""
+    corpora = options.corpora or options.work
+    if options.corpora is None:
+        for name in data_steps(study):
+            yield Step(name, data_command(name.removeprefix("data-"), options.sources, options.work))
+    for step in [*training_steps(study, options, corpora), *ensemble_steps(study, options.work, corpora)]:
+        yield step
+        yield label_step(study, options.work, corpora, step.name)
+    yield from analysis_steps(study, options, corpora)
+
+
+def training_steps(study: Mapping[str, Any], options: argparse.Namespace, corpora: Path) -> Iterator[Step]:
+    """One step per system and seed: the systems of the first comparison, seed by seed, then the others."""
+    first = study["comparison"][0]["systems"]
+    runs = [(system, index) for system in study["system"] for index in range(len(system["seeds"]))]
+    for system, index in sorted(runs, key=lambda run: (run[0]["name"] not in first, run[1])):
+        seed = system["seeds"][index]
+        sets = {**study.get("settings", {}), **system.get("settings", {}), "training.seed": seed}
+        flags = [part for key, value in sets.items() for part in ("--set", setting(key, value, options))]
+        model = f"{system['name']}-{seed}"
+        command = [*SPANSRL, "train", str(ROOT / study["config"]), "--data", str(corpora / "ewt")]
+        command += ["--out", str(options.work / model), *TRAIN_FLAGS, *flags]
+        yield Step(model, command, ["data-ewt"])
+
+
+def ensemble_steps(study: Mapping[str, Any], work: Path, corpora: Path) -> Iterator[Step]:
     for ensemble in study.get("ensemble", ()):
-        experts = models[ensemble["experts"]]
-        models[ensemble["name"]] = [ensemble["name"]]
-        command = ["ensemble", ensemble["kind"], *(str(work / expert) for expert in experts)]
+        experts = models_of(study, ensemble["experts"])
+        command = [*SPANSRL, "ensemble", ensemble["kind"], *(str(work / expert) for expert in experts)]
         command += ["--out", str(work / ensemble["name"])]
         if ensemble["kind"] == "mixture":
-            command += ["--data", str(work / "ewt"), *TRAIN_FLAGS]
+            command += ["--data", str(corpora / "ewt"), *TRAIN_FLAGS]
         yield Step(ensemble["name"], command, experts)
-    for model in [model for group in models.values() for model in group]:
-        for part, file in parts.items():
-            out = ["-o", str(prediction(work, model, part)), "--threads", "1", "--predicates", "given"]
-            command = ["label", "--model", str(work / model), str(work / file), *out]
-            yield Step(f"label-{model}-{part}", command, [model, f"data-{Path(file).parts[0]}"])
+
+
+def label_step(study: Mapping[str, Any], work: Path, corpora: Path, model: str) -> Step:
+    files = [f"{corpora / file}={prediction(work, model, part)}" for part, file in study["parts"].items()]
+    command = [LABEL, str(work / model), "--cache", str(work / "cache"), *files]
+    return Step(f"label-{model}", command, [model, *data_steps(study)])
+
+
+def analysis_steps(study: Mapping[str, Any], options: argparse.Namespace, corpora: Path) -> Iterator[Step]:
+    """One step per comparison and part, and one for training curves; with --analyze, of what has run."""
+    work = options.work
+
+    def has_run(model: str) -> bool:
+        return not options.analyze or (work / "done" / f"label-{model}").exists()
+
     for comparison in study.get("comparison", ()):
-        for part, file in parts.items():
-            chosen = [(system, model) for system in comparison["systems"] for model in models[system]]
-            command = ["analyze", "--gold", str(work / file), "--train", str(work / "ewt" / "train.jsonl")]
+        for part, file in study["parts"].items():
+            chosen = [
+                (system, model)
+                for system in comparison["systems"]
+                for model in models_of(study, system)
+                if has_run(model)
+            ]
+            if len({system for system, _ in chosen}) < 2:
+                continue
+            command = [*SPANSRL, "analyze", "--gold", str(corpora / file)]
+            command += ["--train", str(corpora / "ewt" / "train.jsonl"), "--threads", "1"]
             for system, model in chosen:
                 command += ["--pred", f"{system}={prediction(work, model, part)}"]
-            if part == "dev" and "model" in comparison:
-                command += ["--model", str(work / models[comparison["model"]][0])]
-            name = f"analyze-{comparison['name']}-{part}"
+            if part == "dev" and chosen[0][0] == comparison.get("model"):
+                command += ["--model", str(work / chosen[0][1])]
             command += ["--out", str(work / "analysis" / f"{comparison['name']}-{part}")]
-            yield Step(name, command, [f"label-{model}-{part}" for _, model in chosen])
+            name = f"analyze-{comparison['name']}-{part}"
+            yield Step(name, command, [f"label-{model}" for _, model in chosen])
+
+    runs = [
+        model for system in study["system"] for model in models_of(study, system["name"]) if has_run(model)
+    ]
+    command = [*SPANSRL, "analyze", *(part for run in runs for part in ("--run", str(work / run)))]
+    yield Step("analyze-curves", [*command, "--out", str(work / "analysis" / "curves")], runs)
 
 
+def data_steps(study: Mapping[str, Any]) -> list[str]:
+    return sorted({f"data-{Path(file).parts[0]}" for file in study["parts"].values()})
+
+
+def models_of(study: Mapping[str, Any], system: str) -> list[str]:
+    """The names of a system's model directories; an ensemble has one."""
+    seeds = {own["name"]: own["seeds"] for own in study["system"]}
+    return [f"{system}-{seed}" for seed in seeds[system]] if system in seeds else [system]
+
+
+SPANSRL = ["-m", "spansrl"]
+LABEL = str(ROOT / "experiments" / "label_parts.py")
 TRAIN_FLAGS = ["--threads", "1", "--resume"]
 
 
@@ -127,7 +208,7 @@ def data_command(corpus: str, sources: Path | None, work: Path) -> list[str]:
     flags = []
     if sources is not None:
         flags = [part for flag, name in archives[corpus].items() for part in (flag, str(sources / name))]
-    return ["data", corpus, *flags, "--out", str(work / corpus)]
+    return [*SPANSRL, "data", corpus, *flags, "--out", str(work / corpus)]
 
 
 def setting(key: str, value: object, options: argparse.Namespace) -> str:
@@ -150,10 +231,9 @@ def run(steps: Sequence[Step], work: Path, jobs: int) -> int:
     failed: list[str] = []
     try:
         while True:
-            done = {step.name for step in steps if is_done(work, step)}
-            ready = [
-                s for s in steps if s.name not in done and s.name not in running and done >= set(s.needs)
-            ]
+            open_ = [step for step in steps if not is_done(work, step)]
+            missing = {step.name for step in open_}
+            ready = [s for s in open_ if s.name not in running and missing.isdisjoint(s.needs)]
             for step in ready[: 0 if failed else max(0, jobs - len(running))]:
                 print(f"{time.strftime('%H:%M:%S')} {step.name}", flush=True)
                 running[step.name] = step, start(step, work, environment)
@@ -180,7 +260,7 @@ def run(steps: Sequence[Step], work: Path, jobs: int) -> int:
 
 def start(step: Step, work: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     with (work / "logs" / f"{step.name}.txt").open("ab") as log:
-        command = [sys.executable, "-m", "spansrl", *step.command]
+        command = [sys.executable, *step.command]
         # A session of its own: Ctrl-C reaches this process alone, which passes it on.
         return subprocess.Popen(
             command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment, start_new_session=True
@@ -200,25 +280,37 @@ def mark_done(work: Path, step: Step) -> None:
 
 def keep(study: Mapping[str, Any], work: Path, out: Path) -> None:
     """Copy logs, records, tables, figures and predictions; the words of the corpora stay behind."""
-    for log in sorted(work.glob("*/log.jsonl")):
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "study.json").write_text(json.dumps(study, indent=1) + "\n", encoding="utf-8")
+    logs = [log for log in sorted(work.glob("*/log.jsonl")) if (work / "done" / log.parent.name).exists()]
+    for log in logs:
         folder = out / "runs" / log.parent.name
         folder.mkdir(parents=True, exist_ok=True)
         for name in ("log.jsonl", "run.json"):
             if (log.parent / name).is_file():
-                text = (log.parent / name).read_text(encoding="utf-8").replace(f"{work.resolve()}/", "")
-                (folder / name).write_text(text, encoding="utf-8")
-    for folder in ("tables", "figures"):
-        for file in sorted((work / "analysis").glob(f"*/{folder}/*")):
-            target = out / file.relative_to(work / "analysis")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, target)
-    (out / "predictions").mkdir(parents=True, exist_ok=True)
+                (folder / name).write_text(without_paths((log.parent / name).read_text(encoding="utf-8")))
+    for pattern in KEPT:
+        for file in sorted((work / "analysis").glob(pattern)):
+            if file.stem not in WITH_WORDS:
+                target = out / file.relative_to(work / "analysis")
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, target)
+    (out / "predictions").mkdir(exist_ok=True)
     for file in sorted((work / "predictions").glob("*.jsonl.gz")):
         target = out / "predictions" / f"{file.name.removesuffix('.jsonl.gz')}.props.xz"
         subprocess.run(
-            [sys.executable, "-m", "spansrl", "convert", str(file), str(target), "--to", "conll05-props"],
+            [sys.executable, *SPANSRL, "convert", str(file), str(target), "--to", "conll05-props"],
             check=True,
         )
+
+
+KEPT = ("*/tables/*.csv", "*-dev/figures/*.svg", "curves/figures/*.svg")
+WITH_WORDS = ("neighbors", "greedy-not-optimal")  # tables that quote the corpora
+
+
+def without_paths(text: str) -> str:
+    """A record in which files have their names only."""
+    return re.sub(r'"/[^"]*/([^"/]+)"', r'"\1"', text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Score the tokeniser on the raw text of UD English EWT: exact-span F1 of tokens and sentences.
+"""Score the tokenizer on the raw text of UD English EWT: exact-span F1 of tokens and sentences.
 
     python experiments/tokenizer_scores.py --ud ../shared/data/ud-english-ewt.tar.xz [--splits dev,test]
 
@@ -115,9 +115,9 @@ def options(description: str | None) -> argparse.Namespace:
 
 
 def main() -> None:
-    """Print a Markdown table, a row a split and unit."""
+    """Print a Markdown table, one row per split and unit."""
     chosen = options(__doc__)
-    print("| split | unit | P | R | F1 | characters a second |\n| --- | --- | --- | --- | --- | --- |")
+    print("| split | unit | P | R | F1 | characters per second |\n| --- | --- | --- | --- | --- | --- |")
     for name in chosen.splits.split(","):
         raw = raw_text(name, chosen.ud)
         begin = time.process_time()

@@ -1,4 +1,4 @@
-"""Train the sentence boundary model of the tokeniser: src/spansrl/tokenize/boundaries.json.
+"""Train the sentence boundary model of the tokenizer: src/spansrl/tokenize/boundaries.json.
 
     python experiments/train_boundaries.py --ud ../shared/data/ud-english-ewt.tar.xz [--l1 2] [--out FILE]
 

@@ -1,0 +1,219 @@
+"""Renew the tables of EXPERIMENTS.md from the kept results.
+
+    python experiments/report.py            # rewrite the page
+    python experiments/report.py --check    # fail unless it is up to date
+
+A table stands between `<!-- table NAME -->` and `<!-- end -->`; TABLES has a function for each name. They
+read files that commands of this repository printed, and nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import study_tables
+from study_tables import Study, table
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "EXPERIMENTS.md"
+RESULTS = ROOT / "experiments" / "results"
+BLOCK = re.compile(r"(<!-- table ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+NAMES = {"span": "span, seed", "crf": "CRF, seed"}
+ENSEMBLES = {"moe": "mixture of the three span models", "poe": "product of the three span models"}
+MODELS = ("small", "large")
+RAW = {"polished-1": 0, "student-25k": 25_000, "student": 100_000}  # raw sentences of a run
+CORPORA = {"ewt-dev": "EWT dev", "ewt-test": "EWT test", "masc-dev": "MASC dev", "masc-test": "MASC test"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true", help="change nothing; fail unless up to date")
+    options = parser.parse_args()
+    page = PAGE.read_text(encoding="utf-8")
+    renewed = updated(page)
+    if not options.check:
+        PAGE.write_text(renewed, encoding="utf-8")
+    elif renewed != page:
+        sys.exit("EXPERIMENTS.md: tables differ from experiments/results; run python experiments/report.py")
+
+
+def updated(page: str) -> str:
+    """The page with its tables rebuilt."""
+    return BLOCK.sub(lambda found: f"{found[1]}{TABLES[found[2]]()}\n{found[3]}", page)
+
+
+def printed_scores(name: str) -> dict[tuple[str, str], list[str]]:
+    """The rows of a table of score_models.py, by model and split."""
+    lines = (RESULTS / name).read_text(encoding="utf-8").splitlines()[2:]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return {(model, split): rest for model, split, *rest in cells}
+
+
+def outputs_on_ewt() -> str:
+    """Span selection, CRF and ensembles: both splits of scores.md side by side."""
+    rows = printed_scores("scores.md")
+
+    def title(name: str) -> str:
+        kind, _, seed = name.partition("-")
+        return ENSEMBLES.get(name) or f"{NAMES[kind]} {seed}"
+
+    names = sorted({name for name, _ in rows}, key=lambda name: (name in ENSEMBLES, name[0] == "c", name))
+    columns = ("P", "R", "F1", "boundary F1", "label acc.")
+    return table(
+        ["model", *(f"dev {c}" for c in columns), *(f"test {c}" for c in columns), "s per epoch"],
+        [
+            [title(name), *rows[name, "dev"][:5], *rows[name, "test"][:5], rows[name, "dev"][6]]
+            for name in names
+        ],
+    )
+
+
+def significance_on_ewt() -> str:
+    """Span selection minus CRF, seed by seed."""
+    text = (RESULTS / "significance.txt").read_text(encoding="utf-8")
+    rows = []
+    for block in text.split("== ")[1:]:
+        title = block.splitlines()[0]
+        difference, interval = re.findall(r"A - B +: +(\S+) +95 % interval (.*)", block)[0]
+        rows.append([title, difference, interval, *re.findall(r"p = (\S+)", block)])
+    return table(["EWT", "span − CRF", "95 % interval", "p (bootstrap)", "p (randomization)"], rows)
+
+
+def decoders_on_ewt() -> str:
+    """Three decoders on the scores of one span model."""
+    files = {"argmax": "scores-argmax.md", "greedy": "scores.md", "exact": "scores-exact.md"}
+    rows = [[name, *printed_scores(file)["span-1", "dev"][:3]] for name, file in files.items()]
+    return table(["decoder", "dev P", "R", "F1"], rows)
+
+
+def segmental_decoders() -> str:
+    """One segmental model, decoded by its marginals and by its most probable labeling."""
+    files = {"marginals above 0.5": "greedy", "most probable labeling": "exact"}
+    rows = []
+    for title, decoder in files.items():
+        found = printed_scores(f"study/segmental-{decoder}.md")
+        rows += [[f"EWT {split}", title, *found["segmental-1", split][:5]] for split in ("dev", "test")]
+    return table(["", "decoding", "P", "R", "F1", "boundary F1", "label accuracy"], sorted(rows))
+
+
+def text_scores() -> str:
+    """The models for text on every corpus: arguments, predicates, senses, end to end."""
+    rows = []
+    for corpus, title in CORPORA.items():
+        for model in MODELS:
+            path = RESULTS / f"{model}-{corpus}.json"
+            if path.exists():
+                figures = _json(path)
+                # Not every predicate of MASC is annotated, so what is found there cannot be scored.
+                whole = corpus.startswith("ewt")
+                rows.append(
+                    [
+                        title,
+                        model,
+                        *(f"{figures['arguments'][key]:.2f}" for key in ("precision", "recall", "f1")),
+                        f"{figures['senses']:.2f}",
+                        f"{figures['found']['f1']:.2f}" if whole else "–",
+                        f"{figures['end_to_end']['f1']:.2f}" if whole else "–",
+                        f"{figures['from_text']['f1']:.2f}" if whole and figures.get("from_text") else "–",
+                    ]
+                )
+    head = "corpus,model,arguments P,R,F1,senses,predicates F1,end to end F1,from text F1".split(",")
+    return table(head, rows)
+
+
+def text_parts() -> str:
+    """Arguments with gold predicates on EWT's test set, by predicate type and genre."""
+    found = {model: _json(path) for model in MODELS if (path := RESULTS / f"{model}-ewt-test.json").exists()}
+    rows = []
+    for part in ("by_type", "by_genre"):
+        for name, row in next(reversed(found.values()))[part].items():
+            if "arguments_f1" in row:
+                scores = (figures.get(part, {}).get(name, {}) for figures in found.values())
+                cells = (f"{score['arguments_f1']:.2f}" if score else "–" for score in scores)
+                rows.append([name, f"{row['predicates']:.0f}", *cells])
+    return table(["EWT test", "predicates", *(f"{model} F1" for model in found)], rows)
+
+
+def text_epochs() -> str:
+    """Development F1 after each epoch of the runs that made the models."""
+    runs = {
+        "text-1": "small, stage one: gold",
+        "distilled-1": "stage two: gold and BiLSTMs",
+        "mpnet-1": "a first MPNet as a teacher: gold",
+        "distilled-2": "stage three: gold, MPNet and BiLSTMs",
+        "examples-1": "stage four: the same and the frames' examples",
+        "polished-1": "stage five: without the examples",
+        "large": "large: gold, MASC and the frames' examples",
+        "student-25k": "a student of large: the same and 25,000 raw sentences",
+        "student-25k-last": "its last stage: without raw text",
+        "student": "stage six, small: a student of large with 100,000 raw sentences",
+    }
+    logs = {
+        title: [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        for name, title in runs.items()
+        if (path := RESULTS / f"{name}.log.jsonl").exists()
+    }
+    longest = max(map(len, logs.values()), default=0)
+    return table(
+        ["dev F1 after epoch", *(str(epoch + 1) for epoch in range(longest))],
+        [
+            [title, *(f"{line['dev_f1']:.2f}" for line in log), *[""] * (longest - len(log))]
+            for title, log in logs.items()
+        ],
+    )
+
+
+def text_raw() -> str:
+    """What raw text brings: development F1 of students, before calibration."""
+    rows = []
+    for name, count in RAW.items():
+        last = json.loads((RESULTS / f"{name}.log.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+        rows.append([f"{count:,}", *(f"{last[f'dev_{key}']:.2f}" for key in ("precision", "recall", "f1"))])
+    return table(["raw sentences", "dev P", "R", "F1"], rows)
+
+
+def _json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+STUDY = Study(RESULTS / "study")
+BINS = ("argument-length", "distance", "sentence-length", "part-of-speech", "seen")
+TABLES: dict[str, Callable[[], str]] = {
+    "study-scores": lambda: study_tables.scores(STUDY),
+    "study-significance": lambda: study_tables.significance(STUDY),
+    "study-boundaries": lambda: study_tables.boundaries(STUDY, "normalizations"),
+    "study-labels": lambda: study_tables.breakdown(
+        STUDY, "normalizations", ["labels"], parts=["test"], first=14
+    ),
+    "study-bins": lambda: study_tables.breakdown(STUDY, "normalizations", BINS, parts=["test"]),
+    "study-confusions": lambda: study_tables.confusions(STUDY, "normalizations", "dev"),
+    "study-repairs": lambda: study_tables.repairs(STUDY, "normalizations", "dev"),
+    "study-neighbors": lambda: study_tables.as_written(STUDY, "normalizations", "dev", "consistency-means"),
+    "study-consistency": lambda: study_tables.as_written(STUDY, "normalizations", "dev", "consistency"),
+    "study-nearest-labels": lambda: study_tables.as_written(
+        STUDY, "normalizations", "dev", "nearest-labels", 6
+    ),
+    "study-decoders": lambda: study_tables.as_written(STUDY, "normalizations", "dev", "decoders"),
+    "study-decoder-events": lambda: study_tables.as_written(STUDY, "normalizations", "dev", "decoder-events"),
+    "study-segmental": segmental_decoders,
+    "study-curves": lambda: study_tables.curves(STUDY),
+    "outputs-on-ewt": outputs_on_ewt,
+    "significance-on-ewt": significance_on_ewt,
+    "decoders-on-ewt": decoders_on_ewt,
+    "text-scores": text_scores,
+    "text-parts": text_parts,
+    "text-epochs": text_epochs,
+    "text-raw": text_raw,
+}
+
+
+if __name__ == "__main__":
+    main()
