@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Label a text in several ways, and score labels on a small corpus. `make demo` calls it with `spansrl` on the PATH.
+# Label a text in several ways. `make demo` calls it with `spansrl` on the PATH.
 # Files are written to build/demo, or to the directory given as an argument.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-sample=examples/sample
 out=${1:-build/demo}
 mkdir -p "$out"
 
@@ -28,14 +27,11 @@ run spansrl label examples/letters.txt -o "$out/letters.jsonl"
 run spansrl label examples/letters.txt -o "$out/letters.csv"
 run spansrl label examples/letters.txt -o "$out/letters.html"
 
-say "With a treebank: build a corpus from its sources."
-run spansrl data ewt --propbank "$sample/propbank-release" --ud "$sample/UD_English-EWT" --out "$out"
-
 say "Done. The files are in $out."
 cat <<TXT
 What to try next:
   .venv/bin/spansrl label "Any sentence of your own."
-  open $out/letters.html
-  .venv/bin/pip install '.[serve]' && .venv/bin/spansrl serve     # a page where you can type
-  docs/quickstart.md                                              # a tour of everything else
+  $out/letters.html in your browser
+  .venv/bin/pip install '.[serve]' && .venv/bin/spansrl serve     # a page that labels as you type
+  examples/tour.ipynb, docs/quickstart.md                         # the same in Python; everything else
 TXT
