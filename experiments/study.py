@@ -118,10 +118,10 @@ def plan(study: Mapping[str, Any], options: argparse.Namespace) -> Iterator[Step
 
 
 def training_steps(study: Mapping[str, Any], options: argparse.Namespace, corpora: Path) -> Iterator[Step]:
-    """One step per system and seed: the systems of the first comparison, seed by seed, then the others."""
+    """One step per system and seed, seed by seed; of each seed, the systems of the first comparison first."""
     first = study["comparison"][0]["systems"]
     runs = [(system, index) for system in study["system"] for index in range(len(system["seeds"]))]
-    for system, index in sorted(runs, key=lambda run: (run[0]["name"] not in first, run[1])):
+    for system, index in sorted(runs, key=lambda run: (run[1], run[0]["name"] not in first)):
         seed = system["seeds"][index]
         sets = {**study.get("settings", {}), **system.get("settings", {}), "training.seed": seed}
         flags = [part for key, value in sets.items() for part in ("--set", setting(key, value, options))]
