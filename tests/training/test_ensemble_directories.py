@@ -6,6 +6,7 @@ import json
 import shutil
 
 import pytest
+import torch
 
 from builders import SENTENCES, label_given, make_network
 from spansrl.errors import ConfigError, ModelError
@@ -16,6 +17,7 @@ from spansrl.training import runs
 from spansrl.training.checkpoint import save_description, save_weights
 from spansrl.training.config import MIXTURE_DEFAULTS, config_from_dict
 from spansrl.training.ensembles import prepare_mixture, save_ensemble
+from spansrl.training.export import export_model
 
 
 @pytest.fixture
@@ -51,6 +53,19 @@ def test_a_product_labels_from_its_directory_as_from_its_experts(experts, tmp_pa
     for directory in experts:
         shutil.rmtree(directory)  # the ensemble is complete by itself
     expected = label_given(ProductModel([make_network(seed=seed) for seed in (1, 2, 3)]))
+    assert list(load(tmp_path / "product").label(SENTENCES, predicates="given")) == expected
+
+
+def test_an_exported_model_is_an_expert_like_the_run_that_it_was_exported_from(tmp_path):
+    run, exported = tmp_path / "run", tmp_path / "exported"
+    network = make_network(encoder={"kind": "none", "predicate": "after", "width": 8})
+    for parameter in network.parameters():  # as if trained: the exporter drops biases that are zero
+        torch.nn.init.normal_(parameter, std=0.3)
+    save_description(run, network, {})
+    save_weights(run, network, epoch=0)
+    export_model(run, exported)
+    save_ensemble(tmp_path / "product", "product", [run, exported], {})
+    expected = label_given(ProductModel([network, network]))
     assert list(load(tmp_path / "product").label(SENTENCES, predicates="given")) == expected
 
 

@@ -29,21 +29,27 @@ def command() -> None:
     """
 
 
-@command.command(epilog=_examples(_PRODUCT, _label("poe")))
-@click.argument("models", nargs=-1, required=True, type=options.PATH)
+@command.command(
+    epilog=_examples(_PRODUCT, _label("poe"), "spansrl ensemble product small large --out runs/both")
+)
+@click.argument("models", nargs=-1, required=True)
 @options.out("Directory for the ensemble.")
-def product(models: tuple[Path, ...], out: Path) -> None:
-    """Product of experts: the mean of the MODELS' scores. Nothing is trained."""
+def product(models: tuple[str, ...], out: Path) -> None:
+    """Product of experts: the mean of the MODELS' scores. Nothing is trained.
+
+    MODELS are runs, exported models, or names of installed models. The ensemble labels given predicates.
+    """
     options.require_torch("an ensemble")
     from spansrl.nn.ensembles import check_experts
     from spansrl.training import runs
-    from spansrl.training.checkpoint import load_network
     from spansrl.training.ensembles import save_ensemble
+    from spansrl.training.recovery import find_trained, load_trained
 
     if (out / "config.json").exists():
         raise ConfigError(f"{out}: holds a model already; choose another --out")
-    check_experts([load_network(model) for model in models], same_width=False)
-    save_ensemble(out, "product", models, runs.environment())
+    directories = [find_trained(model, "MODELS") for model in models]
+    check_experts([load_trained(directory) for directory in directories], same_width=False)
+    save_ensemble(out, "product", [directory.path for directory in directories], runs.environment())
 
 
 @command.command(epilog=_examples(_MIXTURE, f"{_MIXTURE} --resume", _label("moe")))

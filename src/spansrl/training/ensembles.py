@@ -31,8 +31,9 @@ from spansrl.nn.ensembles import (
 )
 from spansrl.nn.network import Network, TorchModel
 from spansrl.structures import Sentence
-from spansrl.training.checkpoint import load_network, load_weights
+from spansrl.training.checkpoint import load_network, load_weights, save_weights
 from spansrl.training.config import TrainingConfig
+from spansrl.training.recovery import load_trained
 from spansrl.training.runs import Run, Splits
 
 # What of an expert's directory is copied; its state and log stay with the run.
@@ -85,6 +86,9 @@ def save_ensemble(out: Path, kind: str, sources: Sequence[Path], provenance: Map
     stored: dict[str, Path] = {}
     for source, name in zip(sources, experts, strict=True):
         _copy_expert(source, out / name, stored)
+        if not (source / WEIGHTS).exists():  # an exported model has graphs instead
+            network = load_trained(ModelDirectory.read(source, kind="network"))
+            save_weights(out / name, network, epoch=0)
     roles = ModelDirectory.read(sources[0], kind="network").roles
     write_json(
         out / DESCRIPTION,
