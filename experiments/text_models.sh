@@ -2,7 +2,7 @@
 # Both models for English text from nothing: data, the large model, what it says about raw text, the small model.
 #     experiments/text_models.sh MINILM_DIR MPNET_DIR WORK_DIR DATE
 # The first two hold all-MiniLM-L6-v2 and all-mpnet-base-v2 as Hugging Face has them. WORK_DIR takes everything; the same
-# command goes on where it stopped. Results: WORK_DIR/large and WORK_DIR/small. Set by the environment:
+# command continues where it stopped. Results: WORK_DIR/large and WORK_DIR/small. Set by the environment:
 #   SOURCES    directory with the archives of EWT, MASC and the frames, and raw-english.jsonl.xz (needed for raw text)
 #   RAW        raw sentences to distill on (100000)
 #   START      model directory that the small model starts from, such as that of text_model.sh; without it,
@@ -49,7 +49,8 @@ ship() {  # ship RUN NAME WEIGHTS LICENSE
     --count "${RAW:-100000}" --unlike "$work/ewt/dev.jsonl" "$work/ewt/test.jsonl" "$work/masc/dev.jsonl" "$work/masc/test.jsonl"
 partial=$work/masc/train.jsonl,$work/examples/train.jsonl
 
-train text-teacher teacher --set "embedder.path=$mpnet" --set "training.partial=$partial"
+train text-teacher teacher-1 --set "embedder.path=$mpnet" --set "training.partial=$partial"
+train text-teacher-2 teacher --set "training.start=$work/teacher-1" --set "training.partial=$partial"
 ship teacher large int8
 
 start=${START:-$work/start}

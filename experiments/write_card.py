@@ -82,7 +82,8 @@ def _large(training: dict[str, Any], best: int) -> dict[str, str]:
         "title": "The large spansrl model for English text",
         "raw": "none",
         "encoder": "started from all-mpnet-base-v2 (12 layers, 768 wide, uncased) and fine-tuned",
-        "training": f"`configs/text-teacher.toml`: {training['epochs']} epochs (best on dev: epoch {best}); "
+        "training": "`configs/text-teacher.toml`: 2 epochs, then `configs/text-teacher-2.toml`: "
+        f"{training['epochs']} epochs at lower rates (best on dev: epoch {best}); "
         "`experiments/text_models.sh` does it all, EXPERIMENTS.md has the details",
         "stored": "as int8 with a scale per channel",
     }
