@@ -4,12 +4,14 @@
     python experiments/study.py WORK --status
     python experiments/study.py WORK --analyze
     python experiments/study.py WORK --keep experiments/results/study
+    python experiments/study.py WORK --restore experiments/results/study
 
 Everything is made in WORK by `spansrl` commands, two at a time and one thread each. Stop it with Ctrl-C
 whenever you like and run the same command again: finished steps are skipped, and training resumes where it
 stopped. The options of the last run are remembered in WORK. `--analyze` compares the systems that have run
 so far; `--keep` copies what the report is made of: logs, records, predictions without words, and the tables
-and figures of `spansrl analyze`.
+and figures of `spansrl analyze`. `--restore` takes kept logs and predictions as those of finished runs, so
+that only further runs are made; ensembles need the weights, and so the runs themselves.
 """
 
 from __future__ import annotations
@@ -26,9 +28,11 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from spansrl.formats import read_sentences, write_sentences
 
 ROOT = Path(__file__).resolve().parents[1]
 REMEMBERED = ("study", "sources", "corpora", "minilm", "glove")  # options that the steps depend on
@@ -56,6 +60,9 @@ def main() -> None:
             print("done" if is_done(options.work, step) else "open", step.name)
     elif options.keep:
         keep(study, options.work, options.keep)
+    elif options.restore:
+        remember(options)
+        restore(study, steps, options)
     else:
         remember(options)
         if options.analyze:
@@ -81,6 +88,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--status", action="store_true", help="list the steps and whether they are done")
     parser.add_argument("--analyze", action="store_true", help="compare the systems that have run so far")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="copy the results that the report needs")
+    parser.add_argument("--restore", type=Path, metavar="DIR", help="take kept results as finished runs")
     work = parser.parse_args().work
     if (file := work / "options.json").is_file():
         parser.set_defaults(**json.loads(file.read_text(encoding="utf-8")))
@@ -221,6 +229,10 @@ def prediction(work: Path, model: str, part: str) -> Path:
     return work / "predictions" / f"{model}.{part}.jsonl.gz"
 
 
+def prediction_kept(kept: Path, model: str, part: str) -> Path:
+    return kept / "predictions" / f"{model}.{part}.props.xz"
+
+
 def run(steps: Sequence[Step], work: Path, jobs: int) -> int:
     """Run the open steps, `jobs` at a time; returns the exit code."""
     for folder in ("done", "logs", "predictions", "analysis"):
@@ -297,11 +309,38 @@ def keep(study: Mapping[str, Any], work: Path, out: Path) -> None:
                 shutil.copyfile(file, target)
     (out / "predictions").mkdir(exist_ok=True)
     for file in sorted((work / "predictions").glob("*.jsonl.gz")):
-        target = out / "predictions" / f"{file.name.removesuffix('.jsonl.gz')}.props.xz"
+        target = prediction_kept(out, *file.name.removesuffix(".jsonl.gz").rsplit(".", 1))
         subprocess.run(
             [sys.executable, *SPANSRL, "convert", str(file), str(target), "--to", "conll05-props"],
             check=True,
         )
+
+
+def restore(study: Mapping[str, Any], steps: Sequence[Step], options: argparse.Namespace) -> None:
+    """Mark runs as done whose logs and predictions were kept, and put these where a run would."""
+    corpora = options.corpora or options.work
+    for folder in ("done", "predictions"):
+        (options.work / folder).mkdir(parents=True, exist_ok=True)
+    names = {step.name: step for step in steps}
+    for folder in sorted((options.restore / "runs").iterdir()):
+        files = {part: prediction_kept(options.restore, folder.name, part) for part in study["parts"]}
+        training, labeling = names.get(folder.name), names.get(f"label-{folder.name}")
+        if training is None or labeling is None or is_done(options.work, labeling):
+            continue
+        if not all(file.is_file() for file in files.values()):
+            continue
+        shutil.copytree(folder, options.work / folder.name, dirs_exist_ok=True)
+        for part, file in files.items():
+            with_words(corpora / study["parts"][part], file, prediction(options.work, folder.name, part))
+        mark_done(options.work, training)
+        mark_done(options.work, labeling)
+        print(f"restored {folder.name}")
+
+
+def with_words(corpus: Path, props: Path, out: Path) -> None:
+    """Write predictions that were kept without words as those of the corpus's sentences."""
+    pairs = zip(read_sentences(corpus), read_sentences(props), strict=True)
+    write_sentences(out, (replace(gold, props=found.props) for gold, found in pairs))
 
 
 KEPT = ("*/tables/*.csv", "*-dev/figures/*.svg", "curves/figures/*.svg")

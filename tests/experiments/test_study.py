@@ -167,6 +167,24 @@ def test_kept_results_have_no_words_and_make_the_tables(flags, finished, tmp_pat
     assert "span − crf" in shown["significance"]
 
 
+def test_restored_runs_are_not_made_again_and_have_the_same_predictions(flags, finished, tmp_path):
+    kept, work = tmp_path / "kept", tmp_path / "work"
+    output(finished, "--keep", kept)
+    for file in (kept / "predictions").glob("crf-1.*"):
+        file.unlink()  # a run without predictions is open
+    assert output(work, *flags, "--restore", kept).split() == "restored span-1 restored span-2".split()
+    status = output(work, "--status").splitlines()
+    assert {"done span-1", "done label-span-2", "open crf-1", "open product"} <= set(status)
+    before, after = (
+        [
+            [(prop.pred, sorted((arg.role, arg.span) for arg in prop.args)) for prop in sent.props]
+            for sent in read_sentences(folder / "predictions" / "span-2.dev.jsonl.gz")
+        ]
+        for folder in (finished, work)
+    )
+    assert before == after
+
+
 def test_a_short_study_changes_settings_and_seeds_of_its_base(module):
     short = module.load_study(ROOT / "experiments" / "study-short.toml")
     whole = module.load_study(ROOT / "experiments" / "study.toml")
@@ -176,13 +194,13 @@ def test_a_short_study_changes_settings_and_seeds_of_its_base(module):
     assert module.models_of(short, "span") == ["span-1", "span-2", "span-3"]
 
 
-def test_the_first_comparison_is_run_first_seed_by_seed(module, tmp_path):
+def test_runs_are_made_seed_by_seed_the_first_comparison_first(module, tmp_path):
     study = module.load_study(ROOT / "experiments" / "study-short.toml")
     options = Namespace(work=tmp_path, corpora=tmp_path, minilm="", glove="", analyze=False)
     names = [step.name for step in module.plan(study, options) if {"train", "ensemble"} & set(step.command)]
-    first = ["span-1", "segmental-1", "crf-1", "label-1", "softmax-1", "span-2", "segmental-2", "crf-2"]
-    assert names[:8] == first
-    assert names[-3:] == ["syntax-1", "mixture", "product"]
+    first = ["span", "segmental", "crf", "label", "softmax", "glove-span", "glove-crf", "attention", "syntax"]
+    assert names[:10] == [*(f"{system}-1" for system in first), "span-2"]
+    assert names[-3:] == ["span-5", "mixture", "product"]
 
 
 def test_the_configs_of_all_systems_are_valid(module):
