@@ -53,6 +53,12 @@ def exported(trained, tmp_path_factory) -> Path:
     return out
 
 
+def test_int8_products_need_an_exported_model(trained, exported):
+    assert load(exported, threads=1, precision="int8")(TEXT).props
+    with pytest.raises(ConfigError, match="int8 needs an exported model; write one with `spansrl export`"):
+        load(trained, precision="int8")
+
+
 def test_an_exported_model_labels_text_as_torch_does(trained, exported):
     ours, theirs = load(exported, threads=1, frames=False), load(trained, threads=1, frames=False)
     assert isinstance(ours.model, OnnxModel)

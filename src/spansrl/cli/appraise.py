@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,9 @@ from spansrl.cli import options
 from spansrl.cli.progress import progress_bar
 from spansrl.errors import ConfigError, DataError, ModelError, counted
 from spansrl.formats import read_sentences
+
+if TYPE_CHECKING:
+    from spansrl.inference.runtime import Precision
 
 EXAMPLES = """
 \b
@@ -31,6 +34,7 @@ Examples:
 @options.path("--save", help="Write the figures to this JSON file.")
 @click.option("--compare", is_flag=True, help="Fail unless the model's scores.json has the same figures.")
 @options.threads
+@options.precision
 def command(
     gold: Path,
     model: str | None,
@@ -40,6 +44,7 @@ def command(
     save: Path | None,
     compare: bool,
     threads: int | None,
+    precision: Precision,
 ) -> None:
     """Score a model on GOLD sentences: predicates, senses, arguments, and calibration."""
     from spansrl.analysis.appraisal import appraise
@@ -52,7 +57,9 @@ def command(
     if not directory.finds_predicates:
         advice = "appraise is for models for text, so use spansrl label and spansrl evaluate"
         raise ConfigError(f"{directory.path}: this model does not find predicates; {advice}")
-    pipeline = load(directory, threads=threads, frames=frames, rule_out_roles=rule_out_roles)
+    pipeline = load(
+        directory, threads=threads, frames=frames, rule_out_roles=rule_out_roles, precision=precision
+    )
     seen = set() if unlike is None else {sent.tokens for sent in read_sentences(unlike)}
     sentences = [sent for sent in read_sentences(gold) if sent.tokens not in seen]
     if not any(sent.props for sent in sentences):

@@ -17,6 +17,7 @@ from spansrl.errors import counted
 
 if TYPE_CHECKING:
     from spansrl.decoding import Decoder
+    from spansrl.inference.runtime import Precision
     from spansrl.jobs import Status
     from spansrl.jobs.job import Engine
     from spansrl.jobs.rows import Rows
@@ -55,6 +56,7 @@ _SECONDS_TO_MEASURE = 30  # shorter runs mostly start up, so their rate means no
 @options.decoder
 @options.min_prob
 @options.no_frames
+@options.precision
 @options.count("--workers", None, "Processes to label with.  [default: all cores]")
 @options.choice(
     "--engine", ["local", "ray"], "ray: a Ray cluster, which needs the extra cluster and shared storage."
@@ -79,6 +81,7 @@ def command(
     decoder: Decoder | None,
     min_prob: float | None,
     no_frames: bool,
+    precision: Precision,
     workers: int | None,
     engine: str,
     address: str | None,
@@ -102,7 +105,7 @@ def command(
         inputs,
         out,
         Reading(text, id, lines, max_chars),
-        Labeling(_model(model), _types(predicates), not no_frames, decoder, min_prob, rows),
+        Labeling(_model(model), _types(predicates), not no_frames, decoder, min_prob, rows, precision),
         to,
         shard_chars,
     )

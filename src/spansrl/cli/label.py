@@ -21,6 +21,7 @@ from spansrl.structures import Sentence
 if TYPE_CHECKING:
     from spansrl.decoding import Decoder
     from spansrl.inference.pipeline import Pipeline
+    from spansrl.inference.runtime import Precision
 
 EXAMPLES = """
 \b
@@ -73,6 +74,7 @@ _LARGEST_GROUP = 1024  # sentences that are labeled together in a long input
 @options.min_prob
 @options.model
 @options.threads
+@options.precision
 @options.decoder
 @options.no_frames
 @options.rule_out_roles
@@ -87,6 +89,7 @@ def command(
     min_prob: float | None,
     model: str | None,
     threads: int | None,
+    precision: Precision,
     decoder: Decoder | None,
     no_frames: bool,
     rule_out_roles: bool | None,
@@ -124,6 +127,7 @@ def command(
         rule_out_roles=rule_out_roles,
         decoder=decoder,
         min_prob=min_prob,
+        precision=precision,
         device=device,
     )
     on_screen = out == STANDARD_STREAM and sys.stdout is not None and sys.stdout.isatty()

@@ -58,6 +58,9 @@ min_prob = click.option(
 )
 no_frames = click.option("--no-frames", is_flag=True, help="Do not use the installed PropBank frames.")
 threads = count("--threads", None, "Number of threads.  [default: all cores]")
+precision = choice(
+    "--precision", ["full", "int8"], "Precision of matrix products; int8 is faster, for exported models."
+)
 device = click.option(
     "--device",
     default="cpu",

@@ -5,13 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from spansrl.cli import options
 from spansrl.errors import MissingExtraError
 from spansrl.server.limits import Limits
+
+if TYPE_CHECKING:
+    from spansrl.inference.runtime import Precision
 
 EXAMPLES = """
 \b
@@ -56,10 +59,17 @@ def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
 )
 @options.model
 @options.threads
+@options.precision
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Host name that clients may use.")
 @limit_options
 def command(
-    host: str, port: int, model: str | None, threads: int | None, hosts: tuple[str, ...], **limits: Any
+    host: str,
+    port: int,
+    model: str | None,
+    threads: int | None,
+    precision: Precision,
+    hosts: tuple[str, ...],
+    **limits: Any,
 ) -> None:
     """Serve a demo page and an HTTP API that label text.
 
@@ -76,7 +86,7 @@ def command(
 
     logging.basicConfig(format="spansrl: %(levelname)s: %(message)s")
     run(
-        lambda: spansrl.load(model, threads=threads),
+        lambda: spansrl.load(model, threads=threads, precision=precision),
         host=host,
         port=port,
         limits=Limits(**limits),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -29,35 +29,42 @@ from spansrl.inference.directory import (
 from spansrl.inference.inputs.characters import CharacterBatch
 from spansrl.inference.inputs.pieces import SPECIAL_PIECES, PieceStore, PieceTokenizer, load_tokenizer
 from spansrl.inference.inputs.vectors import Vectors
+from spansrl.inference.int8 import with_int8_products
 from spansrl.inference.model import Encoding, Floats, PredicateScores, Prepared, Tokens, lengths_of, narrowed
 from spansrl.language.vocabulary import UNKNOWN, Vocabulary
 
 Feed = dict[str, npt.NDArray[Any]]
+Precision = Literal["full", "int8"]  # of matrix products
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 
 
 class OnnxModel:
     """An exported model."""
 
-    def __init__(self, directory: ModelDirectory, *, threads: int | None = None) -> None:
+    def __init__(
+        self, directory: ModelDirectory, *, threads: int | None = None, precision: Precision = "full"
+    ) -> None:
         config = directory.network_config
         self.directory = directory
         self.roles = directory.roles
         self.finds_predicates = config.tasks.any
         self._threads = threads
+        self.precision = precision
         self._inputs = token_inputs(config.embedder, directory.path / "embedder")
         classes = {"classes"} if self.finds_predicates else set()
-        self._encoder = Graph(directory.path / ENCODER_GRAPH, {"vectors", *classes}, threads)
+        self._encoder = Graph(directory.path / ENCODER_GRAPH, {"vectors", *classes}, threads, precision)
         senses = {"senses"} if directory.senses else set()
         self._output = config.output.kind
-        self._arguments = Graph(directory.path / ARGUMENTS_GRAPH, {*ARRAYS[self._output], *senses}, threads)
+        names = {*ARRAYS[self._output], *senses}
+        self._arguments = Graph(directory.path / ARGUMENTS_GRAPH, names, threads, precision)
 
     @classmethod
-    def load(cls, path: Path, threads: int | None = None) -> OnnxModel:
-        return cls(ModelDirectory.read(path), threads=threads)
+    def load(cls, path: Path, threads: int | None = None, precision: Precision = "full") -> OnnxModel:
+        return cls(ModelDirectory.read(path), threads=threads, precision=precision)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled and copied as the name of its directory: sessions of ONNX Runtime can be neither."""
-        return OnnxModel.load, (self.directory.path.absolute(), self._threads)
+        return OnnxModel.load, (self.directory.path.absolute(), self._threads, self.precision)
 
     def prepare(self, sentences: Sequence[Tokens]) -> Prepared:
         inputs, costs = self._inputs.prepare(sentences)
@@ -89,9 +96,11 @@ class OnnxModel:
 class Graph:
     """An ONNX file as a function of named arrays."""
 
-    def __init__(self, path: Path, outputs: set[str], threads: int | None = None) -> None:
+    def __init__(
+        self, path: Path, outputs: set[str], threads: int | None = None, precision: Precision = "full"
+    ) -> None:
         self.path = path
-        self._session = _session(path, threads)
+        self._session = _session(path, threads, precision)
         self._outputs = [item.name for item in self._session.get_outputs()]
         self._inputs = [item.name for item in self._session.get_inputs()]
         if missing := sorted(outputs - set(self._outputs)):
@@ -110,7 +119,7 @@ class Graph:
         return dict(zip(self._outputs, found, strict=True))
 
 
-def _session(path: Path, threads: int | None) -> Any:
+def _session(path: Path, threads: int | None, precision: Precision) -> Any:
     import onnxruntime  # type: ignore[import-untyped]  # late: it takes longer than everything else
 
     if not path.is_file():
@@ -126,7 +135,12 @@ def _session(path: Path, threads: int | None) -> Any:
         options.intra_op_num_threads = threads
     try:
         session = onnxruntime.InferenceSession(
-            str(path), options, providers=["CPUExecutionProvider"], enable_fallback=0
+            with_int8_products(path) if precision == "int8" else str(path),
+            options,
+            providers=["CPUExecutionProvider"],
+            # Fused with the addition before it, layer normalization takes several times as long.
+            disabled_optimizers=["SkipLayerNormFusion"],
+            enable_fallback=0,
         )
     except Exception as error:  # ONNX Runtime's exceptions have no common base class
         raise ModelError(f"{path}: not a graph that can be run: {_first_line(error)}") from error

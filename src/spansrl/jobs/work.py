@@ -20,6 +20,7 @@ from spansrl.decoding import Decoder
 from spansrl.errors import ConfigError, DataError, SpansrlWarning
 from spansrl.inference.directory import ModelDirectory
 from spansrl.inference.loading import find_model, load
+from spansrl.inference.runtime import Precision
 from spansrl.jobs.plan import File, Reader, Shard
 from spansrl.jobs.rows import ROWS, Rows
 from spansrl.jobs.sources import Reading
@@ -41,6 +42,7 @@ class Labeling:
     decoder: Decoder | None = None
     min_prob: float | None = None
     rows: Rows = "argument"
+    precision: Precision = "full"
 
 
 class Labels(Protocol):
@@ -61,6 +63,7 @@ def load_pipeline(labeling: Labeling) -> Labels:
         frames=labeling.frames,
         decoder=labeling.decoder,
         min_prob=labeling.min_prob,
+        precision=labeling.precision,
     )
 
 
