@@ -145,15 +145,12 @@ def _weights(node: Node, stored: dict[str, Node], tensors: dict[str, bytes]) -> 
     activation, weight = node.inputs[:2]
     if activation in stored or activation in tensors:
         return None
-    if weight in stored:
-        conversion = stored[weight]
-        values = [_values(tensors[name]) for name in conversion.inputs]
-        found = values[0]
-        if conversion.operator == "DequantizeLinear" and found is not None:
-            axis = conversion.integer("axis", 1)
-            found = found * values[1].reshape([-1 if k == axis else 1 for k in range(found.ndim)])
-    else:
-        found = _values(tensors[weight]) if weight in tensors else None
+    conversion = stored.get(weight)
+    names = (weight,) if conversion is None else conversion.inputs
+    found, *scales = (_values(tensors[name]) if name in tensors else None for name in names)
+    if found is not None and conversion is not None and conversion.operator == "DequantizeLinear":
+        axis = conversion.integer("axis", 1)
+        found = found * np.reshape(scales[0], [-1 if k == axis else 1 for k in range(found.ndim)])
     if found is None or found.ndim != 2:
         return None
     return (found.T if node.integer("transB", 0) else found).astype(np.float32)
