@@ -9,8 +9,8 @@ from spansrl.structures import Span
 
 
 def test_particles_are_part_of_the_name_of_a_sense():
-    assert particles("look_forward_to.03") == ["forward", "to"]
-    assert particles("make.LV") == []
+    assert particles("look_forward_to.03") == ("forward", "to")
+    assert particles("make.LV") == ()
 
 
 @pytest.mark.parametrize(

@@ -147,12 +147,15 @@ def _weights(node: Node, stored: dict[str, Node], tensors: dict[str, bytes]) -> 
         return None
     conversion = stored.get(weight)
     names = (weight,) if conversion is None else conversion.inputs
-    found, *scales = (_values(tensors[name]) if name in tensors else None for name in names)
-    if found is not None and conversion is not None and conversion.operator == "DequantizeLinear":
-        axis = conversion.integer("axis", 1)
-        found = found * np.reshape(scales[0], [-1 if k == axis else 1 for k in range(found.ndim)])
+    values = [_values(tensors[name]) for name in names if name in tensors]
+    found = values[0] if values else None
     if found is None or found.ndim != 2:
         return None
+    if conversion is not None and conversion.operator == "DequantizeLinear":
+        scale = values[1]
+        if scale is None:
+            return None
+        found = found * scale.reshape([-1 if k == conversion.integer("axis", 1) else 1 for k in range(2)])
     return (found.T if node.integer("transB", 0) else found).astype(np.float32)
 
 

@@ -338,7 +338,8 @@ class Pipeline:
         k = self.inventory.index.get(sense)
         if k is None:
             return (1 + AMONG_ALL) * found
-        others = np.delete(logits, k).astype(np.float64)
+        others = logits.astype(np.float64)
+        others[k] = -np.inf
         return found + AMONG_ALL * float(logits[k] - _log_sum(others, axis=-1))
 
     def _argument(self, prop: Proposition, arg: Argument) -> Argument:

@@ -6,6 +6,7 @@ PropBank writes the particles into the sense: call_off.06. The figures are those
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from spansrl.structures import Span
 
@@ -29,9 +30,10 @@ _SHORT_OBJECTS = _words("""
 _CONJUNCTIONS = _words("and or but when if because then with")
 
 
-def particles(sense: str) -> list[str]:
-    """The particles of a sense: `["forward", "to"]` for look_forward_to.03, none for look.01."""
-    return sense.rpartition(".")[0].split("_")[1:]
+@lru_cache(maxsize=8192)
+def particles(sense: str) -> tuple[str, ...]:
+    """The particles of a sense: `("forward", "to")` for look_forward_to.03, none for look.01."""
+    return tuple(sense.rpartition(".")[0].split("_")[1:])
 
 
 def multiword_spans(tokens: Sequence[str], pred: int, sense: str) -> tuple[Span, ...] | None:

@@ -119,16 +119,16 @@ class SenseInventory:
         near = [k for k in seen if are_near(self.senses[k], tokens, pred)]
         best = max(seen, key=lambda k: float(logits[k]), default=None)
         particle, is_likely = adjacent_particle(tokens, pred)
-        wanted = [particle] if particle is not None and is_likely else []
+        wanted: tuple[str, ...] = (particle,) if particle is not None and is_likely else ()
         if best is not None and best not in near:  # the model expects a particle, but another one
             if with_particle := [k for k in near if particles(self.senses[k])]:
                 return self._best(with_particle, logits, self.trust.seen)
-            wanted = nearby_particles(tokens, pred)
+            wanted = tuple(nearby_particles(tokens, pred))
         elif near:
             logits = self._with_bonus(logits, near, particle)
             chosen = self.senses[max(near, key=lambda k: float(logits[k]))]
             if particles(chosen) or any(particles(self.senses[k]) == wanted for k in near):
-                wanted = []
+                wanted = ()
         if frames is not None and (type == "verb" or type is None or not seen):
             for particle in wanted:
                 if rolesets := frames.rolesets(f"{lemma}_{particle}", type):
@@ -199,7 +199,7 @@ class SenseInventory:
         return tuple(k for k in ranked if (k in self._auxiliary) == (type == "auxiliary"))
 
     def _with_bonus(self, logits: Logits, ids: Sequence[int], particle: str | None) -> Logits:
-        favored = [k for k in ids if particle is not None and particles(self.senses[k]) == [particle]]
+        favored = [k for k in ids if particle is not None and particles(self.senses[k]) == (particle,)]
         if favored:
             logits = logits.copy()
             logits[favored] += _PARTICLE_BONUS

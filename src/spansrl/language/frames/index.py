@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from spansrl.language.frames.parsing import Roleset
@@ -91,8 +92,8 @@ class FrameIndex:
 
     def rules_out(self, sense: str, role: str) -> bool:
         """Whether the role is a numbered one (A2, ARG2, R-A2, C-A2) that the sense does not have."""
-        numbered, entry = _NUMBERED.fullmatch(base_role(role)), self._entries.get(sense)
-        return numbered is not None and entry is not None and numbered[1] not in entry[1]
+        number, entry = _number(role), self._entries.get(sense)
+        return number is not None and entry is not None and number not in entry[1]
 
     def meaning(self, sense: str | None, role: str) -> str | None:
         """Return the meaning of a role of a sense: `thing kept` for keep.01 and ARG1, A1, R-A1 or C-ARG1.
@@ -129,6 +130,13 @@ class FrameIndex:
     def from_dict(cls, data: Any) -> FrameIndex:
         """Read what `to_dict` wrote, which is not checked; compare a digest first."""
         return cls(data["rolesets"], data["aliases"], data["heads"])
+
+
+@lru_cache(maxsize=1024)  # a model asks about all of its roles for every predicate
+def _number(role: str) -> str | None:
+    """The number of a core role: 2 for ARG2, A2, R-A2 and C-A2."""
+    found = _NUMBERED.fullmatch(base_role(role))
+    return None if found is None else found[1]
 
 
 def _in_order(aliases: Aliases) -> Aliases:
