@@ -1,6 +1,6 @@
 """Attack the program and print one table of counts and failures: `make torture`, `make torture SCALE=10`.
 
-    python benchmarks/torture.py [--scale 1]
+    python benchmarks/torture.py [--scale 1] [--only overload]
 
 Fuzzes labeling and the readers, tampers with models, attacks a real server over loopback, and kills training.
 It starts processes of its own and ends only those; every part is bounded in count and time. The exit code
@@ -19,7 +19,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 import spansrl
@@ -29,7 +29,7 @@ from spansrl.errors import SpansrlError
 from spansrl.formats import WRITABLE, read_sentences, write_sentences
 from spansrl.inference.loading import shipped_model
 from spansrl.structures import Document, Sentence
-from torture_server import Row, attacks
+from torture_server import ATTACKS, Row, attacks
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "examples" / "sample"
@@ -82,7 +82,7 @@ def problems_of(document: Document) -> Iterator[str]:
                 yield "a probability is outside [0, 1]"
 
 
-def labeling(scale: float) -> Iterator[Row]:
+def labeling(scale: float, directory: Path) -> Iterator[Row]:
     srl = spansrl.load(threads=1)
     texts = list(fuzzed_texts(round(400 * scale)))
     row = Row("labeling fuzz: offsets, ranges, overlaps, probabilities")
@@ -245,27 +245,27 @@ def weights(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(directory.rglob("*.safetensors"))}
 
 
+PARTS = {"labeling": labeling, "readers": readers, "models": models, "training": training}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--scale", type=float, default=1.0, help="factor for all counts")
-    scale = parser.parse_args().scale
+    parser.add_argument(
+        "--only", action="append", choices=[*PARTS, *ATTACKS], help="run this part; may be repeated"
+    )
+    arguments = parser.parse_args()
+    scale, chosen = arguments.scale, set(arguments.only or [*PARTS, *ATTACKS])
     warnings.simplefilter("ignore", spansrl.errors.SpansrlWarning)
     began, rows = time.monotonic(), []
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
-        parts = (
-            labeling(scale),
-            readers(scale, directory),
-            models(scale, directory),
-            attacks(scale),
-            training(scale, directory),
-        )
-        for part in parts:
-            for row in part:
-                rows.append(row)
-                print(f"{len(row.failures)} failures in {row.count}: {row.name}", file=sys.stderr, flush=True)
+        parts = [part(scale, directory) for name, part in PARTS.items() if name in chosen]
+        for row in chain(*parts, attacks(scale, chosen)):
+            rows.append(row)
+            print(f"{len(row.failures)} failures in {row.count}: {row.name}", file=sys.stderr, flush=True)
     where = f"{processor()}, Python {platform.python_version()}"
     print(f"torture at {commit()}, scale {scale:g}, {time.monotonic() - began:.0f} s, {where}\n")
     print(

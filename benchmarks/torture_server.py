@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -409,15 +409,27 @@ def sigterms(scale: float) -> Iterator[Row]:
     yield row
 
 
-def attacks(scale: float) -> Iterator[Row]:
-    """All of them, most against one server."""
-    with server("--read-timeout", READ_SECONDS, "--max-wait", WAIT_SECONDS) as target:
-        target.label(TEXT)
-        for attack in (long_texts, malformed, slow_clients, large_bodies, overload):
-            yield from attack(target, scale)
-        row = Row("the same server afterwards: answers, ends with exit code 0")
-        row.check(target.label()[0] == 200, "it does not answer")
-        row.note = f"peak {target.status_line('VmHWM'):.0f} MB"
-        row.check((code := target.stop()) == 0, f"exit code {code}")
-        yield row
-    yield from sigterms(scale)
+ON_ONE_SERVER = {
+    "long-texts": long_texts,
+    "malformed": malformed,
+    "slow-clients": slow_clients,
+    "large-bodies": large_bodies,
+    "overload": overload,
+}
+ATTACKS = (*ON_ONE_SERVER, "sigterms")
+
+
+def attacks(scale: float, chosen: Collection[str]) -> Iterator[Row]:
+    """The chosen ones of ATTACKS, most of them against one server."""
+    if on_one := [attack for name, attack in ON_ONE_SERVER.items() if name in chosen]:
+        with server("--read-timeout", READ_SECONDS, "--max-wait", WAIT_SECONDS) as target:
+            target.label(TEXT)
+            for attack in on_one:
+                yield from attack(target, scale)
+            row = Row("the same server afterwards: answers, ends with exit code 0")
+            row.check(target.label()[0] == 200, "it does not answer")
+            row.note = f"peak {target.status_line('VmHWM'):.0f} MB"
+            row.check((code := target.stop()) == 0, f"exit code {code}")
+            yield row
+    if "sigterms" in chosen:
+        yield from sigterms(scale)

@@ -6,6 +6,7 @@ import json
 import socket
 import struct
 import time
+from contextlib import contextmanager
 
 import pytest
 from client import read_all
@@ -180,6 +181,83 @@ def test_beyond_the_limit_of_connections_clients_are_told_to_come_back(serve):
             connection.close()
         time.sleep(0.2)
         assert is_fine(client)
+
+
+@contextmanager
+def overloaded(serve, pipeline, **limits):
+    """A server that refuses requests to label, because it works on one."""
+    with serve(wait_seconds=0.001, **limits) as client, client.open() as busy:
+        pipeline.may_go.clear()
+        busy.sendall(REQUEST)
+        wait_until(lambda: pipeline.calls)
+        yield client
+
+
+def read_answer(connection) -> tuple[dict[str, str], bytes]:
+    """The next answer on a connection: headers in lower case, and the body."""
+    found = b""
+    while b"\r\n\r\n" not in found:
+        found += connection.recv(65536)
+    head, _, body = found.partition(b"\r\n\r\n")
+    status, *lines = head.decode().lower().split("\r\n")
+    headers = {"status": status} | dict(line.split(": ", 1) for line in lines)
+    while len(body) < int(headers["content-length"]):
+        body += connection.recv(65536)
+    return headers, body
+
+
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
+
+
+def test_an_overloaded_server_refuses_without_parsing_and_keeps_the_connection(serve, pipeline):
+    with overloaded(serve, pipeline) as client, client.open() as connection:
+        for _ in range(5):
+            connection.sendall(REQUEST)
+            headers, body = read_answer(connection)
+            assert headers["status"] == "http/1.1 429 too many requests"
+            assert int(headers["retry-after"]) >= 1
+            assert "content-security-policy" in headers
+            assert json.loads(body)["error"]["code"] == "busy"
+        assert max(one._quick for one in client.connections) == 5
+        assert 'path="/v1/label",status="429"' in client.get("/metrics").body.decode()
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert read_answer(connection)[0]["status"] == "http/1.1 200 ok"
+        pipeline.may_go.set()
+        wait_until(lambda: queued(client) == 0)
+        connection.sendall(REQUEST)
+        assert read_answer(connection)[0]["status"] == "http/1.1 200 ok"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "answers"),
+    [
+        ([REQUEST[:50], REQUEST[50:]], 1),
+        ([REQUEST + REQUEST], 2),
+        ([CHUNKED], 1),
+        ([REQUEST.replace(b"Host", b"Connection: close\r\nHost")], 1),
+        ([REQUEST.replace(b"Content-Length: ", b"CONTENT-LENGTH:\t")], 1),
+    ],
+)
+def test_an_overloaded_server_refuses_requests_of_any_form(serve, pipeline, pieces, answers):
+    with overloaded(serve, pipeline) as client, client.open() as connection:
+        for piece in pieces:
+            connection.sendall(piece)
+            time.sleep(0.05)
+        connection.shutdown(socket.SHUT_WR)
+        found = b""
+        while found.count(b"HTTP/1.1 429 ") < answers:
+            piece = connection.recv(65536)
+            assert piece, found
+            found += piece
+
+
+def test_a_connection_whose_requests_are_refused_is_not_taken_for_idle(serve, pipeline):
+    with overloaded(serve, pipeline, read_seconds=0.5) as client, client.open() as connection:
+        for _ in range(10):
+            connection.sendall(REQUEST)
+            assert read_answer(connection)[0]["status"].startswith("http/1.1 429")
+            time.sleep(0.1)
+        assert seconds_to_end(connection) < 5  # now it is
 
 
 def test_many_requests_on_one_connection_are_answered_in_turn(client):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from serving import serving, wait_until
+from spansrl.server.limits import Limits
 from spansrl.server.refusals import RefusedError
 from spansrl.server.schemas import LabelRequest, parse
 
@@ -116,12 +118,36 @@ FIELDS = st.sampled_from(["text", "tokens", "predicates", "items", "html", "id",
 @settings(max_examples=200, deadline=None)
 def test_no_bytes_make_the_parser_fail(body):
     try:
-        message = parse(LabelRequest, body)
+        message = parse(LabelRequest, body, Limits())
     except RefusedError as error:
         statuses = {error.status}
     else:
         statuses = {200} if isinstance(message, BaseModel) else set()
     assert statuses in ({200}, {422})
+
+
+LARGE_BODIES = {
+    "texts": {"texts": ["a"] * 190_000},
+    "items": {"items": [{"text": "a"}] * 65_000},
+    "tokens": {"tokens": ["a"] * 190_000},
+    "tokens that are not": {"tokens": [1] * 300_000},
+    "types": {"text": "a", "predicates": ["verb"] * 110_000},
+    "indices": {"tokens": ["a"], "predicates": list(range(120_000))},
+    "fields": {f"field{k}": 1 for k in range(55_000)},
+}
+
+
+@pytest.mark.parametrize("name", [*LARGE_BODIES, "a field twice"])
+def test_no_body_within_the_limit_keeps_the_server_from_others(name):
+    if name == "a field twice":
+        body = json.dumps(LARGE_BODIES["fields"]).encode().removesuffix(b"}") + b', "field54999": 1}'
+    else:
+        body = json.dumps(LARGE_BODIES[name]).encode()
+    assert 700_000 < len(body) <= Limits().body_bytes
+    began = time.thread_time()
+    with suppress(RefusedError):
+        parse(LabelRequest, body, Limits()).jobs()
+    assert time.thread_time() - began < 0.5
 
 
 def test_a_body_of_another_type_is_415(client):

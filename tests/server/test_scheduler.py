@@ -225,6 +225,31 @@ def test_the_wait_is_estimated_from_the_measured_rate():
     run(scenario)
 
 
+def test_the_wait_follows_a_machine_that_becomes_slow(monkeypatch):
+    monkeypatch.setattr(module, "MEMORY_SECONDS", 0.2)
+
+    async def expected_wait(pipeline, scheduler):
+        pipeline.may_go.clear()
+        tasks = submitted(scheduler, *["It rained. " * 10] * 10)
+        await until(lambda: scheduler.wait() > 0)
+        found = scheduler.wait(1e9)
+        pipeline.may_go.set()
+        await asyncio.gather(*tasks)
+        return found
+
+    async def scenario():
+        pipeline = FakePipeline()
+        pipeline.seconds = 0.0005
+        async with working(pipeline) as scheduler:
+            await scheduler.submit([Job("It rained. " * 100)])
+            before = await expected_wait(pipeline, scheduler)
+            pipeline.seconds = 0.02
+            await scheduler.submit([Job("It rained. " * 10)])
+            assert await expected_wait(pipeline, scheduler) > 4 * before
+
+    run(scenario)
+
+
 @given(st.lists(st.lists(st.text("ab .", max_size=30), max_size=4), max_size=8), st.sampled_from([1, 3]))
 @settings(max_examples=40, deadline=None)
 def test_everyone_gets_the_results_of_their_own_jobs_in_order(requests, threads):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from importlib import resources
 from typing import Any
@@ -68,8 +69,7 @@ def _line(sent: Sentence) -> str:
 def _unique(pairs: list[tuple[str, Any]]) -> Json:
     found = dict(pairs)
     if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for index, key in enumerate(keys) if key in keys[:index])
+        twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         raise DataError(f"duplicate key '{shortened(twice)}' in one object")
     return found
 

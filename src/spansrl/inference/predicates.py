@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from operator import index
-from typing import Any, SupportsIndex
+from typing import Any
 
 from spansrl.errors import ConfigError, DataError
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
@@ -77,4 +77,4 @@ class Wanted:
 
 
 def _is_index(item: object) -> bool:
-    return isinstance(item, SupportsIndex) and not isinstance(item, bool)
+    return hasattr(item, "__index__") and not isinstance(item, bool)

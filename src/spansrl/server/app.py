@@ -33,7 +33,7 @@ from spansrl.server.schemas import (
     check_sizes,
     parse,
 )
-from spansrl.server.service import Service
+from spansrl.server.service import LABEL_PATH, Service
 from spansrl.server.streaming import MEDIA_TYPE as JSON_LINES
 from spansrl.server.streaming import LabelStream
 from spansrl.visualize import STYLE
@@ -85,8 +85,9 @@ async def label(request: Request) -> Response:
     if request.query_params:
         raise RefusedError(422, "invalid", "this path has no query options; put them into the body")
     body = await read_body(request, service.limits)
-    service.check_wait()  # before parsing: under overload most requests end here
-    jobs = parse(LabelRequest, body).jobs()
+    if busy := service.busy(len(body)):  # before parsing
+        raise busy
+    jobs = parse(LabelRequest, body, service.limits).jobs()
     check_sizes(jobs, service.limits)
     results = await unless_gone(request, service.label(jobs))
     return Response(b'{"results": [' + b", ".join(results) + b"]}\n", media_type="application/json")
@@ -137,7 +138,7 @@ def _service(request: Request) -> Service:
 ENDPOINTS = (
     Endpoint(
         "POST",
-        "/v1/label",
+        LABEL_PATH,
         label,
         "Label one text or sentence, or many",
         request=("application/json", LabelRequest),

@@ -25,8 +25,8 @@ DROP_SECONDS = 2.0  # of reading what nobody needs
 _HOST = re.compile(r"([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
 _METHODS = tuple(HTTPMethod)
 
-# The page loads its own files and talks to its own server only, with no inline code or style.
-SECURITY_HEADERS = {
+# Every answer has these. The page loads its own files and talks to its own server only, with no inline code.
+COMMON_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -37,6 +37,7 @@ SECURITY_HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
+    "Cache-Control": "no-store",
 }
 _log = logging.getLogger(__name__)
 
@@ -70,9 +71,7 @@ class Frontend:
             # Clients may invent methods and paths, but not new lines of the metrics.
             path = scope["path"] if scope["path"] in self.paths else "other"
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            metrics = self.service.metrics
-            metrics.requests.labels(method, path, str(exchange.status or CLIENT_GONE)).inc()
-            metrics.seconds.labels(path).observe(monotonic() - began)
+            self.service.metrics.count(method, path, exchange.status or CLIENT_GONE, monotonic() - began)
 
     async def _answer(self, scope: Scope, exchange: _Exchange) -> None:
         # Answering a Range request in full is allowed; starlette's refusals of bad ones are not JSON.
@@ -123,8 +122,7 @@ class _Exchange:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
-            headers.update(SECURITY_HEADERS)
-            headers.setdefault("Cache-Control", "no-store")
+            headers.update(COMMON_HEADERS)
             if not self._body_ended or self._is_ambiguous or self._service.finishing.is_set():
                 headers["Connection"] = "close"
         elif not self._body_ended and not message.get("more_body", False):

@@ -1,25 +1,29 @@
 """HTTP/1.1 as uvicorn speaks it, with deadlines, a limit on connections, and a shutdown that loses nothing.
 
 uvicorn waits forever for the head of a request and for a client to read its answer, closes connections with
-unread requests when it shuts down, and refuses malformed HTTP as plain text.
+unread requests when it shuts down, and refuses malformed HTTP as plain text. And under overload, when most
+requests are refused, parsing and routing each of them would take much of the time that is left for labeling.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
+import re
 import select
 from typing import NamedTuple
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from spansrl.server.middleware import DROP_SECONDS, OVER_LIMIT
+from spansrl.server.middleware import COMMON_HEADERS, DROP_SECONDS, OVER_LIMIT
 from spansrl.server.refusals import RefusedError
-from spansrl.server.service import Service
+from spansrl.server.service import LABEL_PATH, Service
 
 IDLE_SECONDS = 1.0  # before an idle connection is closed at shutdown: a request may be on its way
 _OVER_LIMIT_SECONDS = 5.0  # for the requests of connections beyond the limit
+_LABEL_LINE = f"POST {LABEL_PATH} HTTP/1.1\r\n".encode()
+_LENGTH = re.compile(rb"\r\ncontent-length: *([0-9]+)(?=\r\n|\Z)", re.IGNORECASE)
+_SPECIAL = re.compile(rb"\r\n(?:transfer-encoding|connection|expect|upgrade)|\n[ \t]|[^\r]\n", re.IGNORECASE)
 
 
 class _Snapshot(NamedTuple):
@@ -27,6 +31,7 @@ class _Snapshot(NamedTuple):
 
     cycle: RequestResponseCycle | None
     unsent: int
+    quick: int  # requests that were refused without a cycle
 
     @property
     def waits_for_client(self) -> bool:
@@ -42,6 +47,7 @@ class Protocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._is_dropping = False
+        self._quick = 0
         self._patience = self.service.limits.read_seconds
         if len(self.connections) > self.service.limits.connections:
             self.app_state = {**self.app_state, OVER_LIMIT: True}
@@ -55,14 +61,38 @@ class Protocol(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if not self._is_dropping:
+        if self._is_dropping:
+            return
+        if self._is_idle and (size := label_size(data)) and (busy := self.service.busy(size)):
+            self._refuse_quickly(busy)
+        else:
             super().data_received(data)
+
+    @property
+    def _is_idle(self) -> bool:
+        """Whether a request may begin, on a connection that stays open."""
+        begun = self.conn.our_state is not h11.IDLE or self.conn.trailing_data[0]
+        return not (begun or self.service.finishing.is_set() or OVER_LIMIT in self.app_state)
+
+    def _refuse_quickly(self, refusal: RefusedError) -> None:
+        """Refuse a request of which nothing but its size is known, and keep the connection."""
+        self._quick += 1
+        self.transport.write(refusal.to_http(self._date | COMMON_HEADERS))
+        self.service.metrics.count("POST", LABEL_PATH, refusal.status, 0.0)
+        self._unset_keepalive_if_required()
+        self.timeout_keep_alive_task = self.loop.call_later(
+            self.timeout_keep_alive, self.timeout_keep_alive_handler
+        )
+
+    @property
+    def _date(self) -> dict[str, str]:
+        return {name.decode(): value.decode() for name, value in self.server_state.default_headers}
 
     def _watch(self) -> None:
         self._watchdog = self.loop.call_later(self._patience, self._check, self._snapshot())
 
     def _snapshot(self) -> _Snapshot:
-        return _Snapshot(self.cycle, self.transport.get_write_buffer_size())
+        return _Snapshot(self.cycle, self.transport.get_write_buffer_size(), self._quick)
 
     def _check(self, before: _Snapshot) -> None:
         if before.waits_for_client and self._snapshot() == before:
@@ -79,18 +109,7 @@ class Protocol(H11Protocol):
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         refusal = RefusedError(400, "bad_request", "the request is not valid HTTP/1.1")
-        body = json.dumps(refusal.to_dict()).encode() + b"\n"
-        headers = [
-            ("content-type", "application/json"),
-            ("content-length", str(len(body))),
-            ("connection", "close"),
-        ]
-        for event in (
-            h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
-            h11.Data(data=body),
-            h11.EndOfMessage(),
-        ):
-            self.transport.write(self.conn.send(event) or b"")
+        self.transport.write(refusal.to_http({**self._date, **COMMON_HEADERS, "Connection": "close"}))
         self._is_dropping = True
         self.transport.write_eof()
         self.loop.call_later(DROP_SECONDS, self.transport.close)
@@ -118,6 +137,15 @@ class Protocol(H11Protocol):
         poll = select.poll()
         poll.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
         return bool(self.conn.trailing_data[0]) or bool(poll.poll(0))
+
+
+def label_size(data: bytes) -> int:
+    """The size of the body, if the bytes are a whole request to label something in the usual form; or 0."""
+    if not data.startswith(_LABEL_LINE):
+        return 0
+    head, _, body = data.partition(b"\r\n\r\n")
+    is_usual = _LENGTH.findall(head) == [b"%d" % len(body)] and not _SPECIAL.search(head)
+    return len(body) if is_usual else 0
 
 
 def protocol_for(service: Service) -> type[Protocol]:

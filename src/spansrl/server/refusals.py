@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -40,10 +41,29 @@ class RefusedError(Exception):
             error["details"] = list(self.details)
         return {"error": error}
 
+    @property
+    def headers(self) -> dict[str, str]:
+        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+
+    @property
+    def body(self) -> bytes:
+        return json.dumps(self.to_dict(), ensure_ascii=False).encode() + b"\n"
+
     def to_response(self) -> Response:
-        headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
-        body = json.dumps(self.to_dict(), ensure_ascii=False) + "\n"
-        return Response(body, self.status, headers, media_type="application/json")
+        return Response(self.body, self.status, self.headers, media_type="application/json")
+
+    def to_http(self, more: Mapping[str, str]) -> bytes:
+        """The whole answer as HTTP/1.1, with more headers."""
+        body = self.body
+        headers = {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(body)),
+            **self.headers,
+            **more,
+        }
+        lines = [f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
 
 class ClientGoneError(RefusedError):

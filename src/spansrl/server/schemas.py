@@ -136,7 +136,8 @@ class Item(_Message):
     ] = None
     text: Annotated[Text | None, Field(description="Plain text of any number of sentences.")] = None
     tokens: Annotated[
-        Annotated[list[Token], Field(min_length=1)] | None, Field(description="The tokens of one sentence.")
+        Annotated[list[Token], Field(min_length=1, fail_fast=True)] | None,
+        Field(description="The tokens of one sentence."),
     ] = None
     predicates: Predicates = None
 
@@ -246,7 +247,7 @@ class Status(_Answer):
 Message = TypeVar("Message", bound=_Message)
 
 
-def parse(model: type[Message], body: bytes | bytearray) -> Message:
+def parse(model: type[Message], body: bytes | bytearray, limits: Limits) -> Message:
     """The message in the bytes; raise a RefusedError that names what is wrong, and where."""
     try:
         data = decode_json(body.decode())
@@ -256,14 +257,22 @@ def parse(model: type[Message], body: bytes | bytearray) -> Message:
         raise _refusal("the body's JSON is nested too deeply") from None
     except (DataError, ValueError) as error:
         raise _refusal(f"the body is not valid JSON: {error}") from None
+    _check_counts(data, limits)
     with _refusing("the body", model):
         return model.model_validate(data)
 
 
+def _check_counts(data: object, limits: Limits) -> None:
+    """Raise a RefusedError for too many texts; validating them would take long, and all others would wait."""
+    for name in ("texts", "items"):
+        found = data.get(name) if isinstance(data, dict) else None
+        if isinstance(found, list) and len(found) > limits.texts:
+            advice = f"send at most {limits.texts}, or use a stream"
+            raise _too_large(f"{len(found)} texts in one request; {advice}")
+
+
 def check_sizes(jobs: Sequence[Job], limits: Limits) -> None:
-    """Raise a RefusedError if there are too many jobs or too long ones."""
-    if len(jobs) > limits.texts:
-        raise _too_large(f"{len(jobs)} texts in one request; send at most {limits.texts}, or use a stream")
+    """Raise a RefusedError if a job is too long."""
     for number, job in enumerate(jobs, start=1):
         if job.chars > limits.text_chars:
             raise _too_large(f"text {number} has {job.chars} characters; send at most {limits.text_chars}")

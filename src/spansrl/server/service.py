@@ -14,8 +14,9 @@ from spansrl.errors import SpansrlError
 from spansrl.server.labeling import Job, LabelsSentences
 from spansrl.server.limits import Limits
 from spansrl.server.refusals import RefusedError
-from spansrl.server.scheduler import BusyError, Scheduler
+from spansrl.server.scheduler import COST_PER_CHAR, BusyError, Scheduler
 
+LABEL_PATH = "/v1/label"
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _SIZES = (1, 2, 4, 8, 16, 32, 64)
 _log = logging.getLogger(__name__)
@@ -39,6 +40,11 @@ class Metrics:
         wait = Gauge("spansrl_wait_seconds", "Expected wait of a new short request.", registry=own)
         wait.set_function(scheduler.wait)
         scheduler.on_batch = self.batches.observe
+
+    def count(self, method: str, path: str, status: int, seconds: float) -> None:
+        """Count an answered request."""
+        self.requests.labels(method, path, str(status)).inc()
+        self.seconds.labels(path).observe(seconds)
 
 
 class Service:
@@ -98,10 +104,10 @@ class Service:
         if self.finishing.is_set():
             raise RefusedError(503, "shutting_down", "the server is shutting down; try again", retry_after=5)
 
-    def check_wait(self) -> None:
-        """Raise a RefusedError if even the smallest request would wait too long."""
-        if (wait := self._scheduler.wait()) > self.limits.wait_seconds:
-            raise self._busy(wait)
+    def busy(self, size: int) -> RefusedError | None:
+        """The refusal of a request with a body of this size, if that would wait too long."""
+        wait = self._scheduler.wait(size * COST_PER_CHAR)
+        return self._busy(wait) if wait > self.limits.wait_seconds else None
 
     def _busy(self, wait: float) -> RefusedError:
         message = f"the expected wait is {wait:.0f} s, and the limit {self.limits.wait_seconds:g} s"

@@ -145,7 +145,7 @@ class LabelStream:
         jobs: dict[int, Job] = {}
         for number, content in lines:
             try:
-                job = parse(Item, content).job(self._options)
+                job = parse(Item, content, self._service.limits).job(self._options)
                 check_sizes([job], self._service.limits)
             except RefusedError as problem:
                 answers[number] = _error_line(number, problem)
