@@ -207,11 +207,7 @@ TRAIN_FLAGS = ["--threads", "1", "--resume"]
 def data_command(corpus: str, sources: Path | None, work: Path) -> list[str]:
     archives = {
         "ewt": {"--propbank": "propbank-release-ewt.tar.xz", "--ud": "ud-english-ewt.tar.xz"},
-        "masc": {
-            "--propbank": "propbank-release-masc.tar.xz",
-            "--tagged": "masc-tagged.tar.xz",
-            "--split": "masc-split.tsv",
-        },
+        "masc": {"--propbank": "propbank-release-masc.tar.xz", "--tagged": "masc-tagged.tar.xz"},
     }
     flags = []
     if sources is not None:

@@ -42,7 +42,7 @@ ship() {  # ship RUN NAME WEIGHTS LICENSE
 [ -e "$work/ewt/train.jsonl" ] || spansrl data ewt --propbank "$sources/propbank-release-ewt.tar.xz" \
     --ud "$sources/ud-english-ewt.tar.xz" --out "$work/ewt"
 [ -e "$work/masc/train.jsonl" ] || spansrl data masc --propbank "$sources/propbank-release-masc.tar.xz" \
-    --tagged "$sources/masc-tagged.tar.xz" --unlike "$work/ewt/dev.jsonl" --unlike "$work/ewt/test.jsonl" --split "$sources/masc-split.tsv" --out "$work/masc"
+    --tagged "$sources/masc-tagged.tar.xz" --unlike "$work/ewt/dev.jsonl" --unlike "$work/ewt/test.jsonl" --out "$work/masc"
 [ -e "$work/examples/train.jsonl" ] || spansrl data examples --frames "$sources/propbank-frames.tar.xz" --out "$work/examples" \
     --unlike "$work/ewt/dev.jsonl" --unlike "$work/ewt/test.jsonl"
 [ -e "$work/raw.jsonl" ] || python "$here/raw_text.py" "$sources/raw-english.jsonl.xz" --out "$work/raw.jsonl" \

@@ -1,11 +1,12 @@
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from built import groups, read_corpus
 
 from spansrl.corpora.corpus import write_corpus
-from spansrl.corpora.masc import build_masc, fits_lemma, read_tagged_line
+from spansrl.corpora.masc import SPLIT_TABLE, build_masc, fits_lemma, read_split, read_tagged_line
 from spansrl.corpora.tag_joining import Joined, Rejected, join_by_tags
 from spansrl.errors import DataError
 from spansrl.structures import Proposition, Sentence
@@ -227,7 +228,13 @@ def test_a_source_without_documents_is_an_error(masc, tmp_path):
     )
 
 
-SOURCES = ("propbank-release-masc.tar.xz", "masc-tagged.tar.xz", "masc-split.tsv")
+def test_the_default_split_has_every_document_once():
+    documents = read_split(SPLIT_TABLE)
+    assert len({document.key for document in documents}) == len(documents) == 62
+    assert Counter(document.split for document in documents) == {"train": 14, "dev": 10, "test": 38}
+
+
+SOURCES = ("propbank-release-masc.tar.xz", "masc-tagged.tar.xz")
 
 
 @pytest.mark.slow
@@ -235,8 +242,7 @@ SOURCES = ("propbank-release-masc.tar.xz", "masc-tagged.tar.xz", "masc-split.tsv
     not all((SHARED / name).exists() for name in SOURCES), reason="MASC's files are not beside the repository"
 )
 def test_the_real_corpus_is_joined_almost_completely(tmp_path):
-    propbank, tagged, split = (SHARED / name for name in SOURCES)
-    corpus = build_masc(str(propbank), str(tagged), split)
+    corpus = build_masc(*(str(SHARED / name) for name in SOURCES))
     write_corpus(corpus, tmp_path)
     found = {
         split: (len(counts.documents), counts.sentences, counts.tokens, counts.propositions, counts.arguments)

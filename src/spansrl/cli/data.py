@@ -43,7 +43,7 @@ def command() -> None:
     Examples
       spansrl data ewt --out data/ewt                       # free; downloads its two sources
       spansrl data examples --unlike data/ewt/dev.jsonl --unlike data/ewt/test.jsonl --out data/examples
-      spansrl data masc --propbank propbank-release --tagged masc_tagged --split split.tsv --out data/masc
+      spansrl data masc --propbank propbank-release --tagged masc_tagged --out data/masc
       spansrl data conll05 conll05st-release --trees treebank_3 --out data/conll05
       spansrl data conll12 conll-2012/v4 --out data/conll12
     """
@@ -78,12 +78,11 @@ def ewt(propbank: str | None, ud: str | None, out: Path) -> None:
 @options.path(
     "--split",
     metavar="FILE",
-    required=True,
-    help="Table of documents with the columns document, mode, genre and split.",
+    help="Table of documents with the columns document, mode, genre and split.  [default: the package's]",
 )
 @_unlike
 @_out
-def masc(propbank: str, tagged: str, split: Path, unlike: tuple[Path, ...], out: Path) -> None:
+def masc(propbank: str, tagged: str, split: Path | None, unlike: tuple[Path, ...], out: Path) -> None:
     """Build MASC, which is free: 4,878 sentences, 13,159 propositions in twelve genres.
 
     PropBank's release contains the propositions, MASC the words. The two are aligned by their part-of-speech
@@ -95,7 +94,7 @@ def masc(propbank: str, tagged: str, split: Path, unlike: tuple[Path, ...], out:
 
     \b
     Examples
-      spansrl data masc --propbank propbank-release --tagged masc_tagged.zip --split masc-split.tsv \\
+      spansrl data masc --propbank propbank-release --tagged masc_tagged.zip \\
           --unlike data/ewt/dev.jsonl --unlike data/ewt/test.jsonl --out data/masc
     """
     held_out = (sent for path in unlike for sent in read_sentences(path))

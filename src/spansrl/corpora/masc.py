@@ -3,7 +3,7 @@
 PropBank's release has propositions and part-of-speech tags without words, one row per token
 (``data/oanc/masc/MODE/00/NAME.gold_skel``). MASC itself has the words with automatic tags, one sentence or
 turn per line (``masc_tagged/MODE/NAME.txt``). `tag_joining` aligns the two by their tags. A table assigns
-each document to a genre and a split.
+each document to a genre and a split; ``masc-split.tsv`` next to this module is the default.
 
 Mostly verbs are annotated, so an unlabeled noun or adjective may still be a predicate.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from importlib import resources
 from itertools import accumulate, groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -30,6 +31,7 @@ from spansrl.structures import Argument, Proposition, Sentence, Span
 
 SPLITS = ("train", "dev", "test")
 GENRE_KEY = "genre"  # of Sentence.extra
+SPLIT_TABLE = Path(str(resources.files("spansrl.corpora"))) / "masc-split.tsv"
 
 _SKELETON = r"oanc/masc/(spoken|written)/[^/]+/([^/]+)\.gold_skel"
 _TAGGED = r"(spoken|written)/([^/]+)\.txt"
@@ -64,16 +66,18 @@ class Document(NamedTuple):
 def build_masc(
     propbank: str,
     tagged: str,
-    split: Path,
+    split: Path | None = None,
     unlike: Iterable[Sentence] = (),
     *,
     progress: Progress = no_progress,
 ) -> Corpus:
     """Return the corpus from PropBank's release, the tagged words, and the table of documents.
 
-    The first two are directories, archives or URLs. Sentences of train that share eight words in a row, or
-    all of their words if they have fewer, with one of the sentences `unlike` are left out.
+    The first two are directories, archives or URLs; the default table is the package's own. Sentences of
+    train that share eight words in a row, or all of their words if they have fewer, with one of the sentences
+    `unlike` are left out.
     """
+    split = split or SPLIT_TABLE
     documents = read_split(split)
     skeletons = SourceFiles.read(propbank, "propbank", [_SKELETON], progress)
     _check_documents(documents, split, skeletons, "data/oanc/masc/MODE/NN/NAME.gold_skel")
