@@ -141,17 +141,26 @@ def test_nothing_in_nothing_out():
 
 
 @pytest.mark.parametrize("text", [None, 3, b"They left."])
-def test_what_is_no_text_is_refused_with_its_kind(text):
+def test_other_types_than_str_are_refused_by_name(text):
     with pytest.raises(DataError, match=f"text must be a string, got {type(text).__name__}$"):
         SRL(text)
 
 
 @pytest.mark.parametrize("tokens", [["They", "left"], ("They", "left")])
-def test_tokens_in_the_place_of_a_text_are_refused_with_the_way_to_label_them(tokens):
-    message = f"got {type(tokens).__name__}; to label tokens: label([Sentence(tuple(tokens))])"
+def test_tokens_instead_of_a_text_are_refused_with_advice(tokens):
+    message = f"got {type(tokens).__name__}; to label tokens: srl.label([Sentence(tokens)])"
     with pytest.raises(DataError, match=re.escape(message)):
         SRL(tokens)
-    assert len(list(SRL.label([Sentence(tuple(tokens))]))) == 1
+    assert len(list(SRL.label([Sentence(tokens)]))) == 1
+
+
+def test_a_sentence_instead_of_a_text_is_refused_with_advice():
+    with pytest.raises(DataError, match=r"got Sentence; to label sentences: srl\.label\(\[sentence\]\)"):
+        SRL(Sentence(("They", "left")))
+
+
+def test_the_repr_of_a_pipeline_is_one_short_line():
+    assert re.fullmatch(r"<Pipeline \d+ roles, \d+ senses, greedy decoder>", repr(SRL))
 
 
 def test_a_text_where_many_are_expected_is_not_taken_for_a_list_of_letters():
@@ -533,7 +542,7 @@ def test_repeated_calls_give_the_same_answer():
 
 
 def test_what_is_no_sentence_is_refused_with_what_to_do():
-    with pytest.raises(DataError, match=r"got a list; make one with Sentence\(tuple\(tokens\)\)"):
+    with pytest.raises(DataError, match=r"got a list; make one with Sentence\(tokens\)"):
         list(SRL.label([["She", "left"]]))
 
 

@@ -102,7 +102,11 @@ def moved(prop: Proposition, indices: Sequence[int]) -> Proposition:
 
 
 def _no_text(found: object) -> DataError:
-    advice = "; to label tokens: label([Sentence(tuple(tokens))])" if isinstance(found, (list, tuple)) else ""
+    advice = ""
+    if isinstance(found, (list, tuple)):
+        advice = "; to label tokens: srl.label([Sentence(tokens)])"
+    elif isinstance(found, Sentence):
+        advice = "; to label sentences: srl.label([sentence])"
     return DataError(f"text must be a string, got {type(found).__name__}{advice}")
 
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from spansrl.arrays import IntArray
 from spansrl.decoding import Decoder, Order
-from spansrl.errors import ConfigError, DataError
+from spansrl.errors import ConfigError, DataError, counted
 from spansrl.inference.batching import batches_by_length
 from spansrl.inference.calibration import Calibration, log_odds, sigmoid
 from spansrl.inference.config import OutputConfig
@@ -92,7 +92,7 @@ class _Window:
             yield pieces[0] if len(pieces) == 1 else joined(sent, pieces)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Pipeline:
     """A trained model that labels text; `load` returns one."""
 
@@ -122,6 +122,11 @@ class Pipeline:
             encoder_batch=LARGE_BATCH,
             scoring_batch=LARGE_BATCH,
         )
+
+    def __repr__(self) -> str:
+        senses = 0 if self.inventory is None else len(self.inventory)
+        known = f"{counted(len(self.model.roles), 'role')}, {counted(senses, 'sense')}"
+        return f"<Pipeline {known}, {self.decoder} decoder>"
 
     def __call__(
         self, text: str, *, predicates: Predicates = None, min_prob: float | None = None
@@ -405,7 +410,7 @@ def _without_labels(sent: Sentence, wanted: Wanted) -> Sentence:
     """The sentence with its given predicates and no other labels."""
     if not isinstance(sent, Sentence):
         kind = type(sent).__name__  # type: ignore[unreachable]
-        raise DataError(f"expected a Sentence, got a {kind}; make one with Sentence(tuple(tokens))")
+        raise DataError(f"expected a Sentence, got a {kind}; make one with Sentence(tokens)")
     return replace(sent, props=wanted.in_sentence(sent))
 
 
