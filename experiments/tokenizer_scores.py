@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spansrl.corpora.conllu import WordSentence, read_conllu
-from spansrl.formats.sources import lines_of, read_members
+from spansrl.formats.sources import SourceFile, read_members
 from spansrl.language.tokenizer import Offsets, split
 
 Splitter = Callable[[str], Iterator[list[Offsets]]]  # a text -> its sentences, each as its tokens
@@ -70,7 +70,7 @@ def raw_text(split_name: str, ud: Path) -> RawText:
 def _released_sentences(split_name: str, ud: Path) -> Iterator[WordSentence]:
     for name, content in read_members(ud, str(ud), lambda name: _RELEASED.search(name) is not None):
         if f"-{split_name}." in name:
-            yield from read_conllu(lines_of(content, name), name)
+            yield from read_conllu(SourceFile(name, content).lines(), name)
 
 
 def _training_sentences(ud: Path) -> Iterator[WordSentence]:
@@ -79,7 +79,7 @@ def _training_sentences(ud: Path) -> Iterator[WordSentence]:
     listed = next(content for name, content in files.items() if _LIST.search(name)).decode().split()
     documents = {match[1]: name for name in files if (match := _DOCUMENT.search(name))}
     for name in listed:
-        yield from read_conllu(lines_of(files[documents[name]], name), name)
+        yield from read_conllu(SourceFile(name, files[documents[name]]).lines(), name)
 
 
 def ours(text: str) -> Iterator[list[Offsets]]:

@@ -21,7 +21,7 @@ class Ragged:
 
     @classmethod
     def of(cls, rows: Sequence[npt.NDArray[Any]], *, like: npt.NDArray[Any]) -> Ragged:
-        """The rows joined; `like` (an empty array) gives dtype and item shape where there are no rows."""
+        """The rows joined; `like` (an empty array) gives dtype and item shape if `rows` is empty."""
         lengths = [len(row) for row in rows]
         return cls(np.concatenate(rows) if rows else like, offsets_of(lengths))
 
@@ -43,5 +43,5 @@ class Ragged:
 
 
 def offsets_of(lengths: Sequence[int] | IntArray) -> IntArray:
-    """Where each row of the given length starts, and where the last one ends."""
+    """The start of each row, and the end of the last one, from the lengths of the rows."""
     return np.concatenate([[0], np.cumsum(np.asarray(lengths, dtype=np.int64))]).astype(np.int64)

@@ -55,7 +55,7 @@ class MissingExtraError(SpansrlError):
     """An optional dependency is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        # Works for an installed wheel and for a clone alike: pip takes the extras of what is installed.
+        # The same command works for an installed wheel and for a clone.
         super().__init__(f"{what} needs the extra '{extra}'; install it with: pip install 'spansrl[{extra}]'")
         self.extra = extra
 

@@ -377,8 +377,8 @@ def _with_words(prop: Proposition, words: Words) -> Proposition:
     return replace(prop, args=tuple(replace(arg, words=words) for arg in prop.args), words=words)
 
 
-# Drawings and data frames are made above this layer. Python and notebooks ask the value itself for them, so
-# their modules are imported by name when somebody looks, and importing the values stays light.
+# Drawings and data frames are made above this layer, but Python and notebooks call methods of the value for
+# them. Their modules are imported on first use, so that importing the values stays fast.
 
 
 def _drawing(sentences: Sequence[Sentence]) -> str:

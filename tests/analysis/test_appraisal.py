@@ -54,7 +54,7 @@ def test_figures_of_three_sentences_counted_by_hand():
     assert figures["by_role"]["ARG1"] == {"gold": 1, "precision": 0.0, "recall": 0.0, "f1": 0.0}
 
 
-def test_genres_are_scored_apart_where_there_are_several():
+def test_several_genres_are_scored_separately():
     gold = [
         replace(sent, id=f"{genre}/a#1") for sent, genre in zip(GOLD, ("news", "mail", "mail"), strict=True)
     ]

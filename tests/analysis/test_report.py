@@ -179,7 +179,7 @@ def test_a_phone_need_not_scroll_sideways_whatever_the_names(tmp_path, browser):
     assert wide <= 0
 
 
-def test_what_came_with_the_data_is_text_on_the_page(tmp_path, browser):
+def test_data_is_shown_as_text_on_the_page(tmp_path, browser):
     sent = replace(GOLD[0], tokens=(EVIL, "start", "'\"", "&amp;", "\x1b[31m"), id=EVIL)
     wrong = replace(SPAN[0], tokens=sent.tokens, props=(replace(SPAN[0].props[0], args=()),))
     inputs = Inputs([sent], [make_system(EVIL, [sent], [wrong])], settings=Settings(samples=10, min_count=1))

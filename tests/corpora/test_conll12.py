@@ -89,7 +89,7 @@ def test_lists_determine_the_split_wherever_the_files_are(source, tmp_path):
     assert [tuple(note) for note in audit.dropped] == [
         ("document", "data/test/data/chinese/annotations/bc/home/00/home_0009.v4_gold_conll", "not English"),
         ("document", "bc/home/00/home_0000", "in none of the lists"),
-        ("document", "bc/home/00/home_0777", "in a list, but there is no file"),
+        ("document", "bc/home/00/home_0777", "in a list, but not in the source"),
         ("split", "test", "not in the source"),
     ]
 

@@ -70,7 +70,7 @@ def test_the_words_of_a_roleset_tell_the_type_of_a_predicate_unless_several_fit(
     assert to_sentence(example(f"x {word}", "1"), "x").props[0].type == type
 
 
-def test_auxiliaries_are_known_by_their_sense():
+def test_auxiliaries_are_recognized_by_their_sense():
     be = Roleset("be.03", "auxiliary", aliases=[("v", "be")])
     assert to_sentence(example("He is running", "1", roleset=be), "x").props[0].type == "auxiliary"
 
@@ -143,7 +143,7 @@ def test_sentences_like_held_out_ones_are_left_out(folder, tokens, left_out):
 @pytest.mark.parametrize(
     ("tokens", "left_out"), [(LONG[1:9], True), (LONG[1:8], False), (LONG[:1:-1], False)]
 )
-def test_eight_words_in_a_row_make_sentences_alike(folder, tokens, left_out):
+def test_sentences_that_share_eight_words_in_a_row_are_similar(folder, tokens, left_out):
     path = folder / "frames" / "guard.xml"
     path.write_text(path.read_text().replace("Two dogs guard the &lt;house&gt; .", " ".join(LONG)))
     corpus = build_examples(str(folder), [Sentence((*tokens, "and", "so", "on"))])

@@ -214,7 +214,7 @@ def test_missing_files_are_an_error(masc, tmp_path):
         f"{masc}/masc_tagged: 1 of 4 documents in {masc}/split.tsv not found, the first of them written/memo"
     )
     (masc / "split.tsv").unlink()
-    with pytest.raises(DataError, match=r"split\.tsv: no such file"):
+    with pytest.raises(DataError, match=r"split\.tsv: cannot be read: No such file"):
         build(masc, tmp_path / "out")
 
 

@@ -260,7 +260,7 @@ def test_a_sentence_comes_back_from_the_train_form(sent):
 
 
 @given(column_sentences(bio=True))
-def test_a_sentence_comes_back_from_bio_but_for_tags_and_parse(sent):
+def test_a_sentence_comes_back_from_bio_except_for_tags_and_parse(sent):
     found, losses = there_and_back(sent, "bio")
     assert (found.tokens, found.props, found.id) == (sent.tokens, sent.props, sent.id)
     assert losses.fields == {
@@ -365,7 +365,7 @@ def test_fields_without_a_column_are_named_with_the_sentences_that_had_them():
     assert losses.fields == dict.fromkeys(names, 1) | {"tokens": 2}
 
 
-def test_extra_keys_that_are_not_a_cell_a_token_are_not_taken_for_a_column():
+def test_extra_keys_without_one_cell_per_token_are_not_a_column():
     text, losses = write([Sentence(("a",), extra={"parse": "(S a)", "ner": ["*", "*"]})], "conll05-test")
     assert text == "a\t-\t*\t*\t-\n\n"
     assert losses.fields == {"parse": 1, "ner": 1}

@@ -185,7 +185,7 @@ def test_a_device_is_written_to_and_not_replaced():
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-def test_a_full_disk_is_said():
+def test_a_full_disk_is_an_error():
     with pytest.raises(FormatError) as caught, open_output("/dev/full") as output:
         output.write(b"x")
     assert str(caught.value) == "/dev/full: cannot be written: No space left on device"

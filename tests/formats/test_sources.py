@@ -5,7 +5,7 @@ import zipfile
 import pytest
 
 from spansrl.errors import DataError, FormatError
-from spansrl.formats.sources import fetched, fingerprint, lines_of, member_names, read_members
+from spansrl.formats.sources import SourceFile, fetched, fingerprint, member_names, read_members
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_a_file_that_is_not_an_archive_is_refused(tmp_path):
         texts(tmp_path / "notes.txt")
 
 
-def test_a_source_that_is_not_there_is_named(tmp_path):
+def test_a_missing_source_is_named(tmp_path):
     with pytest.raises(DataError, match=r"^SRC: no such file or directory$"):
         texts(tmp_path / "nothing")
 
@@ -95,20 +95,21 @@ def test_a_fingerprint_depends_on_names_and_content_but_not_on_order():
 def test_lines_come_from_plain_and_compressed_bytes_with_any_line_end():
     content = b"\xef\xbb\xbfone\r\n\r\ntwo"
     for data in (content, gzip.compress(content)):
-        assert [tuple(line) for line in lines_of(data, "f")] == [(1, "one"), (2, ""), (3, "two")]
-    assert list(lines_of(b"", "f")) == []
-    assert [line.text for line in lines_of(b"a\n", "f")] == ["a"]
+        lines = SourceFile.of("f", data).lines()
+        assert [tuple(line) for line in lines] == [(1, "one"), (2, ""), (3, "two")]
+    assert list(SourceFile("f", b"").lines()) == []
+    assert [line.text for line in SourceFile("f", b"a\n").lines()] == ["a"]
 
 
 def test_bytes_that_are_not_utf8_are_named_with_their_line():
     with pytest.raises(FormatError) as caught:
-        list(lines_of(b"fine\nna\xefve\n", "f.conllu"))
+        list(SourceFile("f.conllu", b"fine\nna\xefve\n").lines())
     assert str(caught.value).startswith("f.conllu:2: not UTF-8: byte 0xef at byte 3")
 
 
 def test_compressed_bytes_that_were_cut_short_are_refused():
     with pytest.raises(FormatError, match=r"^f\.gz: the compressed data is damaged or truncated"):
-        list(lines_of(gzip.compress(b"x" * 1000)[:-4], "f.gz"))
+        SourceFile.of("f.gz", gzip.compress(b"x" * 1000)[:-4])
 
 
 def test_a_download_arrives_and_reports_progress(server):
@@ -130,7 +131,7 @@ def test_a_download_that_the_server_does_not_have_is_named(server):
     )
 
 
-def test_being_offline_is_said_clearly():
+def test_being_offline_is_a_clear_error():
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/a.tar.gz"

@@ -7,7 +7,7 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_file_is_replaced_when_the_block_ends_well(tmp_path):
+def test_a_file_is_replaced_when_the_block_ends_without_an_error(tmp_path):
     target = tmp_path / "a"
     target.write_bytes(b"old")
     with replacing(target) as (temporary,):

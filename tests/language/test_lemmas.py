@@ -102,11 +102,11 @@ def test_auxiliaries_have_a_table_of_their_own(form, lemma):
     assert RULES.lemma(form, "auxiliary") == lemma
 
 
-def test_a_predicate_of_unknown_type_is_taken_for_a_verb():
+def test_a_predicate_of_unknown_type_counts_as_a_verb():
     assert RULES.lemma("meeting", None) == "meet"
 
 
-def test_a_treebank_teaches_what_the_rules_get_wrong_and_nothing_else():
+def test_only_lemmas_that_the_rules_get_wrong_are_learned_from_a_treebank():
     learned = Lemmatizer.of(
         [
             tagged(("They", "PRP", "they"), ("Recieved", "VBD", "receive"), ("news", "NN", "news")),
@@ -162,7 +162,7 @@ def test_a_lemmatizer_survives_the_way_through_json():
         {"exceptions": {"verb": {"a": ""}, "noun": {}, "adjective": {}}},
     ],
 )
-def test_damage_is_refused(data):
+def test_damaged_data_is_refused(data):
     with pytest.raises(ModelError, match="get the model again"):
         Lemmatizer.from_dict(data)
 

@@ -168,7 +168,7 @@ def test_an_inventory_survives_the_way_through_json():
         {"trust": {"seen": "very"}},
     ],
 )
-def test_damage_is_refused(change):
+def test_damaged_data_is_refused(change):
     with pytest.raises(ModelError, match="get the model again"):
         SenseInventory.from_dict(INVENTORY.to_dict() | change, LEMMATIZER)
 

@@ -1,8 +1,7 @@
 """How well a pipeline labels a gold corpus: the figures of a model card.
 
-Arguments and senses are scored with the gold predicates given, predicates as they are found, and arguments
-end to end by the two-way convention (docs/scoring.md): from the corpus's tokens and, where it has the text,
-from that alone.
+Arguments and senses are scored on gold predicates, predicates as found, and arguments end to end in both
+directions (docs/scoring.md), from the corpus's tokens and, where it has the text, from plain text.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ def appraise(
 
     Figures are percentages with two digits, except expected calibration errors, which are shares.
     """
-
     given = list(_watched(pipeline.label(gold, predicates="given"), "gold predicates", len(gold), progress))
     found = list(_watched(pipeline.label(gold), "found predicates", len(gold), progress))
     arguments = score(gold, given)

@@ -1,6 +1,6 @@
 """Section 2: boundaries without labels (the paper's Table 4), labels on right boundaries (its Table 5).
 
-Both are the figures of the official scorer's option -C, means over the runs of a system.
+Both are the figures of the official scorer's option -C, as means over the runs of a system.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ Vectors = NDArray[np.floating[Any]]
 
 
 class SpanModel(Protocol):
-    """A trained model that selects spans, as far as the analysis needs it."""
+    """The parts of a trained span model that the analysis needs."""
 
     @property
     def model(self) -> Model:

@@ -186,10 +186,10 @@ def _listing(inputs: Inputs, queries: Sequence[Query], keys: _Keys, found: Neare
 def _chosen(inputs: Inputs, queries: Sequence[Query]) -> Iterator[int]:
     """Spans requested by their text, then misclassified ones, in rounds of one per kind of error."""
     wanted = set(map(_plain, inputs.settings.spans))
-    asked = [index for index, query in enumerate(queries) if query.text in wanted]
-    yield from asked
+    requested = [index for index, query in enumerate(queries) if query.text in wanted]
+    yield from requested
     kinds: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-    for index in sorted(set(range(len(queries))).difference(asked)):
+    for index in sorted(set(range(len(queries))).difference(requested)):
         query = queries[index]
         if query.gold is not None and not query.is_right:
             kinds[query.gold, query.arg.role].append(index)

@@ -24,14 +24,14 @@ def report_page(title: str, facts: Mapping[str, str], sections: Sequence[Section
     own = files("spansrl.analysis")
     style = own.joinpath("page.css").read_text("utf-8") + STYLE
     links = "".join(f'<li><a href="#{section.name}">{escape(section.title)}</a></li>' for section in sections)
-    told = "".join(f"<dt>{_shown(key)}</dt><dd>{_shown(value)}</dd>" for key, value in facts.items())
+    terms = "".join(f"<dt>{_shown(key)}</dt><dd>{_shown(value)}</dd>" for key, value in facts.items())
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<title>{_shown(title)}</title>\n<link rel="icon" href="data:,">\n'
         f"<style>\n{style}</style>\n</head>\n<body>\n"
-        f"<header><h1>{_shown(title)}</h1><dl>{told}</dl></header>\n<nav><ul>{links}</ul></nav>\n<main>\n"
+        f"<header><h1>{_shown(title)}</h1><dl>{terms}</dl></header>\n<nav><ul>{links}</ul></nav>\n<main>\n"
         + "\n".join(map(_section, sections))
         + f"\n</main>\n<footer>Written by spansrl {__version__}.</footer>\n"
         f"<script>\n{own.joinpath('page.js').read_text('utf-8')}</script>\n</body>\n</html>\n"
@@ -80,7 +80,7 @@ def _table(table: Table) -> str:
 
 
 def _picture(picture: Picture, *, captioned: bool) -> str:
-    """The figure; one that shows the table before it needs no caption of its own."""
+    """The figure; one that shows the table before it needs no caption."""
     if not can_draw():
         return ""
     image = b64encode(render(picture.chart)["svg"]).decode()

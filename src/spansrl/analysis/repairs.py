@@ -3,7 +3,7 @@
 An oracle makes seven kinds of repairs, one after the other, and F1 is measured after each:
 
 - *fix labels*: a predicted span is a gold span with another label: it gets that label;
-- *move core arguments*: a core label, once in gold and once predicted, is somewhere else altogether;
+- *move core arguments*: a core label, once in gold and once predicted, is on spans that do not overlap;
 - *merge spans*: two predicted spans with at most one token between them make up a gold span;
 - *split spans*: a predicted span is made up of two gold spans with at most one token between them;
 - *fix boundaries*: a predicted span overlaps a gold span of its label: it gets the gold boundaries;

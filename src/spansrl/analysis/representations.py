@@ -1,4 +1,4 @@
-"""A model directory as far as the analysis looks into it: scores, span representations, label embeddings.
+"""What the analysis needs of a model directory: scores, span representations, label embeddings.
 
 The only module of the analysis that needs torch.
 """
@@ -32,7 +32,7 @@ BLOCK = 4096  # arguments whose vectors are made at once
 
 
 class NoSpanModelError(ModelError):
-    """A model that can be loaded, but has no span representations to look into."""
+    """A model that can be loaded, but has no span representations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,13 @@ class LoadedModel:
 
 
 def load_model(path: Path, cache: Path) -> LoadedModel:
-    """Any model directory with span scores; raises NoSpanModelError for one that cannot be looked into."""
+    """Any model directory with span scores; raises NoSpanModelError for one without span representations."""
     directory = ModelDirectory.read(path)
     if directory.is_exported and not (path / WEIGHTS).exists():
-        raise NoSpanModelError(f"{path} is an exported model; pass the run that it was made of.")
+        raise NoSpanModelError(f"{path} is an exported model; pass the run that it was exported from.")
     if directory.config is not None and directory.config.embedder.precomputed:
-        advice = "pass one over ELMo's own files."
-        raise NoSpanModelError(f"{path} has vectors of its training data only, precomputed; {advice}")
+        advice = "pass a model with ELMo's own weights."
+        raise NoSpanModelError(f"{path} has precomputed vectors of its training data only; {advice}")
     model, output = load_torch_model(directory)
     if not all(network.output.scores_spans for network in model.networks):
         raise NoSpanModelError(

@@ -45,7 +45,7 @@ SECTIONS = tuple(plan.name for plan in PLANS)
 
 
 def build_sections(inputs: Inputs, only: Sequence[str] = ()) -> list[Section]:
-    """Build the requested sections, by default all; `skipped` is the reason of those that lack something."""
+    """Build the requested sections, by default all; one that lacks something is `skipped` with the reason."""
     plans = [plan for plan in PLANS if not only or plan.name in only]
     return [_build(plan, inputs) for plan in plans]
 
@@ -56,7 +56,7 @@ def _build(plan: Plan, inputs: Inputs) -> Section:
 
 
 def _lacking(plan: Plan, inputs: Inputs) -> str:
-    """What keeps a section from being built, in one line; nothing if nothing does."""
+    """What a section needs and does not have, in one line; empty if nothing is missing."""
     if plan.needs_model and inputs.model_lack:
         return inputs.model_lack
     options = []

@@ -12,7 +12,7 @@ from spansrl.structures import Sentence
 from spansrl.visualize.characters import visible
 
 Cell = str | int | float | None
-NOTHING = "–"  # how a page shows a cell that has no value
+NOTHING = "–"  # how a page shows a missing value
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Table:
     """Rows under named columns; `name` is its file's.
 
     `shown` limits the rows on a page, never those in the CSV file. The first `grouped` columns are shown once
-    for successive rows that share them. `finds` has for each row the tag of its examples, where it has some.
+    for successive rows that share them. `finds` has the tag of each row's examples, '' for a row without.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Table:
     systems: bool = False  # the columns marked as `best` are systems
 
     def texts(self) -> list[list[str]]:
-        """Every cell as it is written, control characters by their pictures; '' where there is no value."""
+        """Every cell as it is written, with control characters made visible; '' for a missing value."""
         return [
             [_text(cell, column) for cell, column in zip(row, self.columns, strict=True)] for row in self.rows
         ]
@@ -65,7 +65,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One proposition as gold has it and as the systems see it, with the tags by which cells find it."""
+    """One proposition in gold and in the systems' predictions, with the tags by which cells find it."""
 
     title: str
     tags: tuple[str, ...]
@@ -85,7 +85,7 @@ Part = Table | Picture | Examples
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One question of the analysis with its answers; `skipped` is the reason if there are none."""
+    """One question of the analysis with its answers; `skipped` is the reason if it has none."""
 
     name: str
     title: str
@@ -103,7 +103,7 @@ class Section:
 
 
 def columns(*names: str, fractions: str = ".2f", best: bool = False) -> tuple[Column, ...]:
-    """Columns that write their fractions alike."""
+    """Columns with the same format."""
     return tuple(Column(name, fractions, best) for name in names)
 
 

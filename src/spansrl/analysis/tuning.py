@@ -126,12 +126,12 @@ def best_threshold(probs: npt.ArrayLike, right: npt.ArrayLike) -> float:
     if not len(p) or not y.any():
         return 0.5
     order = np.argsort(-p, kind="stable")
-    surest, below = p[order], np.append(p[order][1:], 0.0)
-    f1 = 2 * np.cumsum(y[order]) / (np.arange(1, len(p) + 1) + y.sum())  # of the k + 1 surest
-    f1[:-1][surest[:-1] == below[:-1]] = -1.0  # equal probabilities cannot be told apart
+    ranked, below = p[order], np.append(p[order][1:], 0.0)
+    f1 = 2 * np.cumsum(y[order]) / (np.arange(1, len(p) + 1) + y.sum())  # of the k + 1 most probable
+    f1[:-1][ranked[:-1] == below[:-1]] = -1.0  # no threshold separates equal probabilities
     last = int(f1.argmax())
-    halfway = (surest[last] + below[last]) / 2
-    return float(halfway if halfway > below[last] else surest[last])
+    halfway = (ranked[last] + below[last]) / 2
+    return float(halfway if halfway > below[last] else ranked[last])
 
 
 def argument_pairs(gold: Sequence[Sentence], given: Sequence[Sentence]) -> Pairs:

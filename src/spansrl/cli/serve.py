@@ -76,8 +76,8 @@ def command(
     The page is at /, the API at /v1/label, its documentation at /docs. Requests take turns; those beyond a
     limit are refused with a reason. SIGTERM and Ctrl-C finish what is running.
 
-    There is no login. By default only programs on this machine reach the server; with --host, put a proxy in
-    front of it that decides who may use it.
+    The server has no login. By default only programs on this machine can reach it; with --host, put a proxy
+    in front of it that decides who may use it.
     """
     if any(find_spec(name) is None for name in ("starlette", "pydantic", "prometheus_client", "uvicorn")):
         raise MissingExtraError("serving", "serve")

@@ -92,7 +92,7 @@ class Audit:
         self.dropped.append(Note(what, where, reason))
 
     def drop_sentence(self, sent: Sentence, reason: str, of_props: str) -> None:
-        """Record a sentence and its propositions, which have a reason of their own."""
+        """Record a sentence and its propositions; `of_props` is the reason for the propositions."""
         self.drop("sentence", sent.id or "?", reason)
         for prop in sent.props:
             self.drop("proposition", f"{sent.id or '?'}:{prop.pred}", of_props)

@@ -10,8 +10,8 @@ task's own scripts do, and then read like a merged file.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
@@ -20,11 +20,11 @@ from spansrl.corpora.audit import DOCUMENT_KEY, Audit
 from spansrl.corpora.corpus import Corpus
 from spansrl.corpora.ptb import read_terminals
 from spansrl.errors import DataError, FormatError, counted
-from spansrl.formats.conll import Block, read_conll, split_blocks
+from spansrl.formats.conll import read_conll, split_blocks
 from spansrl.formats.detect import conll05_form
 from spansrl.formats.files import Line
 from spansrl.formats.layouts import FRAME, LAYOUTS, NE, PARSE, POS
-from spansrl.formats.sources import decompressed_bytes, fingerprint, lines_of, member_path, read_members
+from spansrl.formats.sources import SourceFile, SourceFiles
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Sentence
 
@@ -43,49 +43,39 @@ _PARSES = ("synt.cha", "synt.col2h", "synt.col2", "synt.upc")
 
 _ONE_RELEASE = "all layers must be from one release"
 
-_COMPRESSED = r"(?:\.gz|\.xz)?$"
-_LAYER = re.compile(
-    r"(?:^|/)(train\.\d\d|devel\.24|test\.wsj|test\.brown)\.(words|props|ne|senses|synt\.\w+)" + _COMPRESSED
-)
-_MERGED = re.compile(
-    r"(?:^|/)(train|devel|dev|test[._-]wsj|test[._-]brown)(?:[._-]set)?(?:\.(?:txt|conll|conll05))?"
-    + _COMPRESSED
-)
-_WSJ_TREES = re.compile(r"(?:^|/)(wsj_(\d\d)\d\d)\.(?:mrg|parse)(?:\.gz)?$", re.IGNORECASE)
-_BROWN_TREES = re.compile(r"(?:^|/)(ck0[1-3])\.(?:mrg|parse)(?:\.gz)?$", re.IGNORECASE)
+_COMPRESSED = r"(?:\.gz|\.xz)?"
+_LAYER = rf"({'|'.join(map(re.escape, PARTS))})\.(words|props|ne|senses|synt\.\w+){_COMPRESSED}"
+_MERGED = rf"(train|devel|dev|test[._-](?:wsj|brown))(?:[._-]set)?(?:\.(?:txt|conll|conll05))?{_COMPRESSED}"
+_TREES = rf"(?i:(wsj_\d{{4}}|ck0[1-3])\.(?:mrg|parse)){_COMPRESSED}"
 
 
-class Content(NamedTuple):
-    """A file's bytes, decompressed, and its path for messages."""
-
-    path: str
-    data: bytes
-
-    def lines(self) -> Iterator[Line]:
-        return lines_of(self.data, self.path)
-
-    def blocks(self) -> Iterator[Block]:
-        return split_blocks(self.lines())
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Files:
-    layers: dict[str, dict[str, Content]] = field(default_factory=dict)  # part -> layer -> file
-    merged: dict[str, Content] = field(default_factory=dict)  # split -> file
-    trees: dict[str, dict[str, Content]] = field(default_factory=dict)  # section or "brown" -> document
+    layers: dict[str, dict[str, SourceFile]]  # part -> layer -> file
+    merged: dict[str, SourceFile]  # split -> file, for splits without layers
+    trees: dict[str, dict[str, SourceFile]]  # section or "brown" -> document -> file
 
-    def splits(self) -> list[str]:
-        parts = {PARTS[part] for part, layers in self.layers.items() if "props" in layers}
-        return [split for split in SPLITS if split in parts or split in self.merged]
+    @classmethod
+    def of(cls, columns: SourceFiles, trees: Mapping[str, SourceFile]) -> _Files:
+        files = cls({}, {}, {})
+        for name, file in columns.files.items():
+            part, _, layer = name.partition("/")
+            if layer:
+                files.layers.setdefault(part, {})[layer] = file
+        for name, file in columns.files.items():
+            split = _MERGED_SPLITS.get(re.sub("[_-]", ".", name))
+            if split is not None and split not in files.layered:
+                files.merged[split] = file
+        for name, file in trees.items():
+            document = name.lower()
+            section = document[4:6] if document.startswith("wsj_") else "brown"
+            files.trees.setdefault(section, {})[document] = file
+        return files
 
-    def contents(self) -> dict[str, bytes]:
-        """Return all files by a name that does not depend on where they are stored."""
-        found = dict(self.merged)
-        for part, layers in self.layers.items():
-            found |= {f"{part}.{layer}": file for layer, file in layers.items()}
-        for documents in self.trees.values():
-            found |= documents
-        return {name: file.data for name, file in found.items()}
+    @property
+    def layered(self) -> set[str]:
+        """The splits whose propositions are in layers."""
+        return {PARTS[part] for part, layers in self.layers.items() if "props" in layers}
 
 
 def build_conll05(source: Path, trees: Sequence[Path] = (), *, progress: Progress = no_progress) -> Corpus:
@@ -93,54 +83,29 @@ def build_conll05(source: Path, trees: Sequence[Path] = (), *, progress: Progres
 
     Both may be directories or archives; `source` may also be one merged file.
     """
-    files = _Files()
-    _collect_columns(source, files)
-    for tree_source in trees:
-        _collect_trees(tree_source, files)
-    splits = files.splits()
+    columns = SourceFiles.read(str(source), (_LAYER, _MERGED), what="conll05", progress=progress)
+    documents = _read_trees(trees, progress)
+    files = _Files.of(columns, documents)
+    splits = [split for split in SPLITS if split in files.layered or split in files.merged]
     if not splits:
         raise DataError(
             f"{source}: no CoNLL-2005 files; expected names like train.02.props.gz with train.02.words.gz, "
             "or merged train-set.gz, devel-set.gz, test.wsj.gz, test.brown.gz"
         )
     audit = Audit("conll05", splits)
-    contents = files.contents()
-    audit.sources["conll05"] = {"files": len(contents), "sha256": fingerprint(contents)}
+    audit.sources["conll05"] = SourceFiles(str(source), columns.files | documents).provenance()
     return Corpus(_sentences(files, splits, audit, progress), audit)
 
 
-def _collect_columns(source: Path, files: _Files) -> None:
-    wanted = re.compile(f"{_LAYER.pattern}|{_MERGED.pattern}")
-    for name, data in read_members(source, str(source), lambda name: bool(wanted.search(name)), alone=True):
-        content = _content(source, name, data)
-        if match := _LAYER.search(name):
-            if match[1] in PARTS:
-                files.layers.setdefault(match[1], {})[match[2]] = content
-        elif match := _MERGED.search(name):
-            files.merged[_MERGED_SPLITS[re.sub("[_-]", ".", match[1])]] = content
-
-
-def _content(source: Path, name: str, data: bytes) -> Content:
-    path = member_path(source, name)
-    return Content(path, decompressed_bytes(data, path))
-
-
-def _collect_trees(source: Path, files: _Files) -> None:
-    members = list(read_members(source, str(source), lambda name: _tree_document(name) is not None))
-    for name, data in members:
-        if names := _tree_document(name):
-            section, document = names
-            files.trees.setdefault(section, {})[document] = _content(source, name, data)
-    if not members:
-        raise DataError(f"{source}: no trees; expected names like wsj/02/wsj_0200.mrg or brown/ck/ck01.mrg")
-
-
-def _tree_document(name: str) -> tuple[str, str] | None:
-    if match := _WSJ_TREES.search(name):
-        return match[2], match[1].lower()
-    if match := _BROWN_TREES.search(name):
-        return "brown", match[1].lower()
-    return None
+def _read_trees(sources: Sequence[Path], progress: Progress) -> dict[str, SourceFile]:
+    documents: dict[str, SourceFile] = {}
+    for source in sources:
+        found = SourceFiles.read(str(source), (_TREES,), what="trees", progress=progress).files
+        if not found:
+            example = "wsj/02/wsj_0200.mrg or brown/ck/ck01.mrg"
+            raise DataError(f"{source}: no trees; expected names like {example}")
+        documents |= found
+    return documents
 
 
 def _sentences(
@@ -150,7 +115,7 @@ def _sentences(
         if split not in splits:
             audit.drop("split", split, "not in the source")
     for done, (part, split) in enumerate(PARTS.items(), 1):
-        if split not in splits or (split in files.merged and not _has_layers(files, split)):
+        if split not in splits or split in files.merged:
             continue
         layers = files.layers.get(part, {})
         if "props" in layers:
@@ -159,28 +124,23 @@ def _sentences(
         else:
             audit.drop("section", part, "not in the source")
         progress("reading sections", done, len(PARTS))
-    for split, content in files.merged.items():
-        if not _has_layers(files, split):
-            for sent in _merged_sentences(split, content):
-                yield split, sent
+    for split, file in files.merged.items():
+        for sent in _merged_sentences(split, file):
+            yield split, sent
 
 
-def _has_layers(files: _Files, split: str) -> bool:
-    return any(PARTS[part] == split and "props" in layers for part, layers in files.layers.items())
-
-
-def _merged_sentences(split: str, content: Content) -> Iterator[Sentence]:
-    lines = content.lines()
+def _merged_sentences(split: str, file: SourceFile) -> Iterator[Sentence]:
+    lines = file.lines()
     head = list(islice(lines, 1000))  # far longer than a sentence
     form = conll05_form(head)
     if form == "conll05-props":
         message = "propositions without words; name it like test.wsj.props"
-        raise FormatError(message, path=content.path, line=1)
-    for number, sent in enumerate(read_conll(chain(head, lines), LAYOUTS[form], content.path)):
+        raise FormatError(message, path=file.path, line=1)
+    for number, sent in enumerate(read_conll(chain(head, lines), LAYOUTS[form], file.path)):
         yield replace(sent, id=f"{split}#{number}")
 
 
-def _part_sentences(part: str, layers: dict[str, Content], files: _Files) -> Iterator[Sentence]:
+def _part_sentences(part: str, layers: dict[str, SourceFile], files: _Files) -> Iterator[Sentence]:
     """Yield the sentences of one section, whose layers are pasted together and read as a merged file."""
     props = layers["props"]
     words = list(_words(part, layers, files))
@@ -199,10 +159,10 @@ class _Words(NamedTuple):
     document: str | None
 
 
-def _words(part: str, layers: dict[str, Content], files: _Files) -> Iterator[_Words]:
+def _words(part: str, layers: dict[str, SourceFile], files: _Files) -> Iterator[_Words]:
     found = False
     if "words" in layers:  # the release has empty files where words may not be distributed
-        for block in layers["words"].blocks():
+        for block in split_blocks(layers["words"].lines()):
             found = True
             yield _Words(tuple(row[0] for row in block.rows), None, None)
     if found:
@@ -215,12 +175,12 @@ def _words(part: str, layers: dict[str, Content], files: _Files) -> Iterator[_Wo
         path = layers["props"].path
         raise DataError(f"{path}: {part} has no words; give the treebank with --trees ({where})")
     for document in sorted(documents):
-        content = documents[document]
-        for tree in read_terminals(content.lines(), content.path):
+        file = documents[document]
+        for tree in read_terminals(file.lines(), file.path):
             yield _Words(tree.words, tree.tags, document)
 
 
-def _paste(props: Content, words: Sequence[_Words], layers: dict[str, Content]) -> Iterator[Line]:
+def _paste(props: SourceFile, words: Sequence[_Words], layers: dict[str, SourceFile]) -> Iterator[Line]:
     """Yield rows ``WORD POS PARSE NE FRAME LEMMA ARGS…``; a missing layer has empty cells."""
     parse = next((layers[name] for name in _PARSES if name in layers), None)
     parse_width = 1 if parse is not None and parse is layers.get("synt.upc") else 2
@@ -230,7 +190,7 @@ def _paste(props: Content, words: Sequence[_Words], layers: dict[str, Content]) 
         _Column(layers.get("senses"), 1, (FRAME.empty,)),
     ]
     count = 0
-    for count, block in enumerate(props.blocks(), 1):
+    for count, block in enumerate(split_blocks(props.lines()), 1):
         size, line = len(block.rows), block.numbers[0]
         if count > len(words):
             message = f"sentence {count} has no words: they end after {len(words)}; {_ONE_RELEASE}"
@@ -256,11 +216,11 @@ def _paste(props: Content, words: Sequence[_Words], layers: dict[str, Content]) 
 class _Column:
     """A layer next to the propositions, read sentence by sentence."""
 
-    def __init__(self, content: Content | None, width: int, empty: tuple[str, ...]) -> None:
-        self.path = "" if content is None else content.path
+    def __init__(self, file: SourceFile | None, width: int, empty: tuple[str, ...]) -> None:
+        self.path = "" if file is None else file.path
         self.width = width
         self.empty = empty
-        self.blocks = None if content is None else content.blocks()
+        self.blocks = None if file is None else split_blocks(file.lines())
 
     def next(self, size: int, count: int, props: str) -> list[tuple[str, ...]]:
         """Return the cells of the next sentence, which must have `size` rows."""

@@ -17,7 +17,7 @@ from spansrl.errors import DataError
 from spansrl.formats.conll import read_conll
 from spansrl.formats.files import read_lines
 from spansrl.formats.layouts import LAYOUTS
-from spansrl.formats.sources import decompressed_bytes, lines_of, member_names, member_path, read_members
+from spansrl.formats.sources import SourceFile, member_names, member_path, read_members
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Sentence
 
@@ -101,7 +101,7 @@ def _by_list(names: list[str], lists: Mapping[str, Path], audit: Audit) -> dict[
             placed.add(document)
     for document in split_of:
         if document not in placed:
-            audit.drop("document", document, "in a list, but there is no file")
+            audit.drop("document", document, "in a list, but not in the source")
     return found
 
 
@@ -118,10 +118,9 @@ def _sentences(
     digest = hashlib.sha256()
     members = read_members(source, str(source), split_of.__contains__)
     for done, (name, content) in enumerate(members, 1):
-        path = member_path(source, name)
-        content = decompressed_bytes(content, path)
-        digest.update(f"{_document(name)}\0{hashlib.sha256(content).hexdigest()}\n".encode())
-        for sent in read_conll(lines_of(content, path), LAYOUTS["conll12"], path):
+        file = SourceFile.of(member_path(source, name, str(source)), content)
+        digest.update(f"{_document(name)}\0{hashlib.sha256(file.data).hexdigest()}\n".encode())
+        for sent in read_conll(file.lines(), LAYOUTS["conll12"], file.path):
             yield split_of[name], sent
         progress("reading documents", done, len(split_of))
     audit.sources["conll12"] = {"files": len(split_of), "sha256": digest.hexdigest()}

@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from spansrl.checks import Json
 from spansrl.corpora.audit import Audit
 from spansrl.corpora.conllu import read_conllu
-from spansrl.corpora.corpus import Corpus, SourceFiles
+from spansrl.corpora.corpus import Corpus
 from spansrl.corpora.joining import join_document
 from spansrl.errors import DataError
 from spansrl.formats.conll import read_conll
 from spansrl.formats.layouts import LAYOUTS
-from spansrl.formats.sources import Pin, fingerprint, pinned_commit
+from spansrl.formats.sources import Pin, SourceFiles
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Sentence
 
@@ -45,13 +44,14 @@ def build_ewt(
     propbank: str | None = None, ud: str | None = None, *, progress: Progress = no_progress
 ) -> Corpus:
     """Return the corpus of two sources, each a directory, an archive or a URL; None is the pinned commit."""
-    skeletons = SourceFiles.read(propbank or PROPBANK.url, "propbank", (_SKELETON, _LIST), progress)
+    patterns = (_SKELETON, _LIST)
+    skeletons = SourceFiles.read(propbank or PROPBANK.url, patterns, what="propbank", progress=progress)
     _check_propbank(skeletons)
-    words = SourceFiles.read(ud or UD.url, "ud", (_WORDS,), progress)
+    words = SourceFiles.read(ud or UD.url, (_WORDS,), what="ud", progress=progress)
     _check_words(words, skeletons)
     audit = Audit("ewt", SPLITS)
-    audit.sources["propbank"] = _provenance(skeletons, PROPBANK, must_match=propbank is None)
-    audit.sources["ud"] = _provenance(words, UD, must_match=ud is None)
+    audit.sources["propbank"] = skeletons.provenance(PROPBANK, must_match=propbank is None)
+    audit.sources["ud"] = words.provenance(UD, must_match=ud is None)
     return Corpus(_sentences(skeletons, words, audit, progress), audit)
 
 
@@ -83,11 +83,6 @@ def _check_words(words: SourceFiles, skeletons: SourceFiles) -> None:
         )
 
 
-def _provenance(source: SourceFiles, pin: Pin, *, must_match: bool) -> Json:
-    found = fingerprint(source.files)
-    return source.provenance(commit=pinned_commit(pin, found, source.root, must_match=must_match))
-
-
 def _documents(skeletons: SourceFiles) -> list[str]:
     """Names of the documents, without the split lists."""
     return sorted(name for name in skeletons.files if "/" in name)
@@ -115,15 +110,15 @@ def _document_sentences(
     name: str, skeletons: SourceFiles, words: SourceFiles, audit: Audit
 ) -> Iterator[Sentence]:
     document = _document(name)
-    read = read_conll(skeletons.lines(name), LAYOUTS["skel"], skeletons.path(name))
+    skeleton, text = skeletons.files[name], words.files[document]
+    read = read_conll(skeleton.lines(), LAYOUTS["skel"], skeleton.path)
     numbered = [replace(sent, id=f"{document}#{number}") for number, sent in enumerate(read)]
-    sentences = list(read_conllu(words.lines(document), words.path(document)))
-    return join_document(document, numbered, sentences, audit)
+    return join_document(document, numbered, list(read_conllu(text.lines(), text.path)), audit)
 
 
 def _listed_names(skeletons: SourceFiles, split: str) -> list[str]:
     """Return the names of a split's documents as in the skeletons; the list of dev has ``.xml.conllu``."""
-    lines = (line.text.strip() for line in skeletons.lines(_list_name(split)))
+    lines = (line.text.strip() for line in skeletons.files[_list_name(split)].lines())
     return [f"google/ewt/{line.removesuffix('.conllu')}" for line in lines if line]
 
 

@@ -19,6 +19,7 @@ from itertools import pairwise
 from spansrl.corpora.audit import Audit
 from spansrl.corpora.corpus import Corpus, word_runs
 from spansrl.errors import DataError
+from spansrl.formats.sources import SourceFile
 from spansrl.language.frames.index import PARTS_OF_SPEECH
 from spansrl.language.frames.parsing import FrameReader, Roleset
 from spansrl.language.frames.registering import read_frame_files
@@ -33,7 +34,7 @@ _LEMMATIZER = Lemmatizer()
 # As treebanks of the web write them.
 _WRITTEN = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 _WRITTEN |= {"``": '"', "''": '"', "/.": "."}
-# Marks of an analysis, not words: *PRO*, [*T*-1], [Police]-1
+# Traces and indices of a syntactic analysis, not words: *PRO*, [*T*-1], [Police]-1
 _NOT_A_WORD = re.compile(r"\[?\*\S*|\[?\S*\]-[0-9]+|\[[^\s\]]+|0")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
@@ -85,25 +86,25 @@ def build_examples(
 ) -> Corpus:
     """Return the examples of a directory, an archive or a URL of frames; None is the pinned commit.
 
-    Those that share eight words in a row with one of the sentences `unlike`, or all of theirs, are left out:
-    what a model is to be tested with must not be learned.
+    Those that share eight words in a row, or all of their words if they have fewer, with one of the sentences
+    `unlike` are left out, so that a model is not trained on what it is tested on.
     """
-    frames = read_frame_files(source, "--frames", progress=progress)
+    frames, provenance = read_frame_files(source, "--frames", progress=progress)
     if not frames.files:
-        raise DataError(f"{frames.shown}: no frame files; expected PropBank's frames, with frames/NAME.xml")
+        raise DataError(f"{frames.root}: no frame files; expected PropBank's frames, with frames/NAME.xml")
     audit = Audit("examples", [SPLIT])
-    audit.sources["frames"] = {"commit": frames.commit, "files": len(frames.files), "sha256": frames.digest}
+    audit.sources["frames"] = provenance
     known = {run for sent in unlike for run in word_runs(sent.tokens)}
     return Corpus(_sentences(frames.files, known, audit, progress), audit)
 
 
 def _sentences(
-    files: dict[str, bytes], known: set[tuple[str, ...]], audit: Audit, progress: Progress
+    files: dict[str, SourceFile], known: set[tuple[str, ...]], audit: Audit, progress: Progress
 ) -> Iterator[tuple[str, Sentence]]:
     seen: set[tuple[tuple[str, ...], int]] = set()
     for done, name in enumerate(sorted(files), start=1):
         reader = ExampleReader()
-        if fault := reader.read(files[name]):
+        if fault := reader.read(files[name].data):
             audit.drop("rest of a file", f"{name}:{fault.line or 1}", "invalid XML")
         for number, example in enumerate(reader.examples):
             where = f"{name}#{number}"

@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spansrl.corpora.audit import DOCUMENT_KEY, Audit
-from spansrl.corpora.corpus import Corpus, SourceFiles, word_runs
+from spansrl.corpora.corpus import Corpus, word_runs
 from spansrl.corpora.tag_joining import Rejected, TaggedWord, join_by_tags
 from spansrl.errors import DataError, FormatError
 from spansrl.formats.conll import read_conll
+from spansrl.formats.files import read_lines
 from spansrl.formats.layouts import LAYOUTS
-from spansrl.formats.sources import fingerprint, lines_of
+from spansrl.formats.sources import SourceFiles, fingerprint
 from spansrl.language.lemmas import Lemmatizer, predicate_type
 from spansrl.language.lemmas.derivation import respelled
 from spansrl.progress import Progress, no_progress
@@ -79,9 +80,9 @@ def build_masc(
     """
     split = split or SPLIT_TABLE
     documents = read_split(split)
-    skeletons = SourceFiles.read(propbank, "propbank", [_SKELETON], progress)
+    skeletons = SourceFiles.read(propbank, [_SKELETON], what="propbank", progress=progress)
     _check_documents(documents, split, skeletons, "data/oanc/masc/MODE/NN/NAME.gold_skel")
-    words = SourceFiles.read(tagged, "tagged", [_TAGGED], progress)
+    words = SourceFiles.read(tagged, [_TAGGED], what="tagged", progress=progress)
     _check_documents(documents, split, words, "masc_tagged/MODE/NAME.txt")
     audit = Audit("masc", SPLITS)
     audit.sources["propbank"] = skeletons.provenance()
@@ -93,9 +94,7 @@ def build_masc(
 
 def read_split(path: Path) -> list[Document]:
     """Return the documents of a table with the columns document, mode, genre and split, separated by tabs."""
-    if not path.is_file():
-        raise DataError(f"{path}: no such file")
-    table = [(line.number, line.text.split("\t")) for line in lines_of(path.read_bytes(), str(path))]
+    table = [(line.number, line.text.split("\t")) for line in read_lines(path)]
     if not table or table[0][1] != _COLUMNS:
         message = f"expected a header with the columns {', '.join(_COLUMNS)}, separated by tabs"
         raise FormatError(message, path=str(path), line=1)
@@ -150,7 +149,7 @@ def _sentences(
 def _document_sentences(
     document: Document, skeletons: SourceFiles, words: SourceFiles, audit: Audit
 ) -> Iterator[Sentence]:
-    lines = [read_tagged_line(line.text) for line in words.lines(document.key)]
+    lines = [read_tagged_line(line.text) for line in words.files[document.key].lines()]
     sentences = list(_skeletons(document, skeletons))
     tags = [[tag for tag in sent.pos or () if tag not in _NO_WORD] for sent in sentences]
     for sent, joined in zip(sentences, join_by_tags(tags, filter(None, lines)), strict=True):
@@ -172,11 +171,11 @@ def _skeletons(document: Document, skeletons: SourceFiles) -> Iterator[Sentence]
 
     One that cannot be read has tags only, so that its words are not given to its neighbors.
     """
-    path = skeletons.path(document.key)
-    groups = groupby(skeletons.lines(document.key), key=lambda line: bool(line.text.strip()))
+    file = skeletons.files[document.key]
+    groups = groupby(file.lines(), key=lambda line: bool(line.text.strip()))
     for number, block in enumerate(list(group) for has_text, group in groups if has_text):
         try:
-            sent = next(read_conll(block, LAYOUTS["skel"], path))
+            sent = next(read_conll(block, LAYOUTS["skel"], file.path))
         except FormatError:
             tags = tuple(f"{line.text} ? ? ? ? ?".split()[_TAG_COLUMN] for line in block)
             sent = Sentence(tags, pos=tags, extra={_DAMAGED_KEY: True})

@@ -65,7 +65,7 @@ def once(n_roles: int, role: int) -> Automaton:
 
 
 def only_after(n_roles: int, role: int, base: int | None) -> Automaton:
-    """C: the role occurs only after its base; never, where there is no such role."""
+    """C: the role occurs only after its base; never, if the base is not among the roles."""
     step = np.repeat([[0], [1]], n_roles, axis=1)
     step[0, role] = -1
     if base is not None:

@@ -18,8 +18,8 @@ def needs_search(columns: Columns, first: Ints, last: Ints, core: Bools) -> Bool
     """Whether a proposition's answer may be another than the best candidate of each of its roles (N,).
 
     It cannot be if these do not overlap and no role can be used twice, because it is core or its candidates
-    all share a token. Then greedy search meets each role's best candidate before the role's others and has no
-    reason to refuse it, and no legal set can sum to more than each role's best.
+    all share a token. Then greedy search reaches each role's best candidate before the role's others and can
+    always choose it, and no legal set can sum to more than each role's best.
     """
     order = np.lexsort((first, columns.prop))
     prop = columns.prop[order]
@@ -45,7 +45,7 @@ class Problem:
     may_repeat: Bools  # (m,)
 
     def pick(self, k: int, first: int, last: int) -> Pick:
-        """Column k from the `first` to the `last` of the tokens, in the terms of the whole batch."""
+        """Column k from the `first` to the `last` of the tokens, as indices of the whole batch."""
         return Pick(self.columns[k], self.tokens[first], self.tokens[last])
 
 

@@ -1,6 +1,6 @@
 """Labelings of the same text by characters, whatever their sentences and tokens are.
 
-A predicate is known by where it begins, and an argument by its role and its first and last character.
+A predicate is identified by its first character, an argument by its role and its first and last character.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from spansrl.tags import phrases_of
 
 
 def has_text(sent: Sentence) -> bool:
-    """Whether the sentence says how it was written and where its tokens are."""
+    """Whether the sentence has its text and the offsets of its tokens."""
     return sent.text is not None and sent.offsets is not None
 
 
@@ -23,10 +23,10 @@ def documents_of(sentences: Iterable[Sentence]) -> Iterator[Document]:
     """The documents of sentences that follow each other; their texts are joined by spaces."""
     for name, group in groupby(sentences, key=lambda sent: (sent.id or "").rpartition("#")[0]):
         placed: list[Sentence] = []
-        place = 0
+        offset = 0
         for sent in group:
-            placed.append(replace(sent, char_start=place))
-            place += len(sent.text or "") + 1
+            placed.append(replace(sent, char_start=offset))
+            offset += len(sent.text or "") + 1
         yield Document(" ".join(sent.text or "" for sent in placed), tuple(placed), id=name)
 
 

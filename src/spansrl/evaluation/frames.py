@@ -18,7 +18,7 @@ _CONTINUATION = "C-"
 
 
 class Arg(NamedTuple):
-    """An argument as the scorer sees it.
+    """An argument as the scorer compares it.
 
     `spans` are its pieces and `end` is the last one's. `shape` must agree in addition to role, start and end:
     empty for one plain piece, otherwise the pieces. Like the official scorer, `shape` takes phrases nested

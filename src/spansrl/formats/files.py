@@ -22,7 +22,7 @@ from spansrl.formats.storage import DAMAGED, MAGIC, compressed, compression_of, 
 from spansrl.progress import Progress, no_progress
 
 STANDARD_STREAM = "-"
-LONGEST_LINE = 1 << 24  # bytes; a longer line is not text, and would only fill the memory
+LONGEST_LINE = 1 << 24  # bytes; a longer line is not text
 _BLOCK = 1 << 14  # bytes of a file that are read at once
 _SPOOL_BYTES = 4 << 20  # standard output is held back in memory up to here, beyond it in a temporary file
 
@@ -132,7 +132,7 @@ def _opened(path: str | Path, progress: Progress) -> Iterator[io.BufferedReader[
 
 
 class _Reported(io.RawIOBase):
-    """The bytes of another stream as they arrive: a reader of a pipe need not wait for a full buffer."""
+    """The bytes of another stream as they arrive, without waiting for a full buffer."""
 
     def __init__(self, source: BinaryIO, report: Any) -> None:
         self._source = cast("io.BufferedReader[Any]", source)
@@ -154,14 +154,14 @@ def open_output(path: str | Path, *, stream: bool = False) -> Iterator[BinaryIO]
     """Yield a binary stream whose bytes appear at `path` when the block ends without an error.
 
     A name that ends in .gz, .xz or .bz2 is compressed, repeatably to the byte. Pipes and devices are written
-    to directly. Standard output gets everything at the end, so that a reader never takes a part for the
-    whole, unless `stream` is set.
+    to directly. Standard output gets everything at the end, so that a reader never gets a partial result,
+    unless `stream` is set.
     """
     try:
         with _destination(path, stream) as output:
             yield output
     except BrokenPipeError:
-        raise  # the reader of our output has seen enough; the command line ends quietly
+        raise  # the reader closed the pipe, which the command line handles
     except OSError as error:
         where = "<stdout>" if str(path) == STANDARD_STREAM else shown_path(path)
         raise FormatError(f"cannot be written: {error.strerror or error}", path=where) from error

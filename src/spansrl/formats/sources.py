@@ -9,18 +9,20 @@ import hashlib
 import http.client
 import io
 import os
+import re
 import tarfile
 import tempfile
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
+from spansrl.checks import Json
 from spansrl.errors import DataError, FormatError
 from spansrl.formats.files import Line, decoded_lines
 from spansrl.formats.storage import DAMAGED, decompressed
@@ -45,14 +47,78 @@ class Pin:
     sha256: str
 
 
-def pinned_commit(pin: Pin, digest: str, shown: str, *, must_match: bool) -> str | None:
-    """Return the pin's commit if the digest is that of its files; else None, or raise if it must match."""
-    if digest == pin.sha256:
-        return pin.commit
-    if must_match:
-        found = f"their digest is {digest}, expected {pin.sha256}"
-        raise DataError(f"{shown}: the files are not those of commit {pin.commit}: {found}")
-    return None
+class SourceFile(NamedTuple):
+    """The bytes of a file, decompressed, and its path for messages."""
+
+    path: str
+    data: bytes
+
+    @classmethod
+    def of(cls, path: str, content: bytes) -> SourceFile:
+        try:
+            return cls(path, decompressed(io.BufferedReader(io.BytesIO(content))).read())
+        except DAMAGED as error:
+            message = f"the compressed data is damaged or truncated ({error}); download it again"
+            raise FormatError(message, path=path) from error
+
+    def lines(self) -> Iterator[Line]:
+        return decoded_lines(io.BytesIO(self.data), self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFiles:
+    """The files that are used from one source, by names that do not depend on how they were packed."""
+
+    root: str  # the name of the source in messages
+    files: dict[str, SourceFile]
+
+    @classmethod
+    def read(
+        cls,
+        root: str,
+        patterns: Iterable[str],
+        *,
+        what: str,
+        instead: str | None = None,
+        largest: int | None = None,
+        progress: Progress = no_progress,
+    ) -> SourceFiles:
+        """Read the files of a directory, an archive or a URL whose paths end in a match of a pattern.
+
+        The groups of the match, joined by slashes, are the name of the file. See `fetched` for `what` and
+        `instead`, and `read_members` for `largest`.
+        """
+        pattern = re.compile(f"(?:^|/)(?:{'|'.join(patterns)})$")
+        files = {}
+        with fetched(root, what, progress, instead=instead) as source:
+            members = read_members(
+                source,
+                root,
+                lambda name: bool(pattern.search(name)),
+                alone=True,
+                largest=largest,
+                progress=progress,
+            )
+            for name, content in members:
+                if match := pattern.search(name):
+                    path = member_path(source, name, root)
+                    files["/".join(filter(None, match.groups()))] = SourceFile.of(path, content)
+        return cls(root, files)
+
+    def provenance(self, pin: Pin | None = None, *, must_match: bool = False) -> Json:
+        """Describe the files, independent of where they are stored.
+
+        With a pin, `commit` is its commit, or None if the files are not those of the commit, which is an
+        error if they must match.
+        """
+        digest = fingerprint({name: file.data for name, file in self.files.items()})
+        facts = {"files": len(self.files), "sha256": digest}
+        if pin is None:
+            return facts
+        if digest != pin.sha256 and must_match:
+            found = f"their digest is {digest}, expected {pin.sha256}"
+            raise DataError(f"{self.root}: the files are not those of commit {pin.commit}: {found}")
+        return {"commit": pin.commit if digest == pin.sha256 else None, **facts}
 
 
 def is_url(source: str) -> bool:
@@ -105,8 +171,9 @@ def _members(
     return _tar_members(source, wanted, report)
 
 
-def member_path(source: Path, name: str) -> str:
-    return str(source) if source.is_file() and source.name == name else f"{source}/{name}"
+def member_path(source: Path, name: str, shown: str) -> str:
+    """Return the path of a member in messages."""
+    return shown if source.is_file() and source.name == name else f"{shown}/{name}"
 
 
 def member_names(source: Path, shown: str) -> list[str]:
@@ -128,19 +195,6 @@ def fingerprint(members: Mapping[str, bytes]) -> str:
     for name in sorted(members):
         digest.update(f"{name}\0{hashlib.sha256(members[name]).hexdigest()}\n".encode())
     return digest.hexdigest()
-
-
-def lines_of(content: bytes, path: str) -> Iterator[Line]:
-    """Yield the lines of a UTF-8 file that was read as bytes, compressed or not."""
-    return decoded_lines(io.BytesIO(decompressed_bytes(content, path)), path)
-
-
-def decompressed_bytes(content: bytes, path: str) -> bytes:
-    try:
-        return decompressed(io.BufferedReader(io.BytesIO(content))).read()
-    except DAMAGED as error:
-        message = f"the compressed data is damaged or truncated ({error}); download it again"
-        raise FormatError(message, path=path) from error
 
 
 @contextmanager

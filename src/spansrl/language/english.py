@@ -11,23 +11,18 @@ _MANY_WORDS = 40  # different ones, among which some are frequent in any English
 _ENGLISH_SHARE = 0.05
 _LAST_LATIN = "\u024f"
 
-
-def _words(table: str) -> frozenset[str]:
-    return frozenset(table.split())
-
-
-_ENGLISH = _words(
+_ENGLISH = frozenset(
     """
     the and to of that it for with this have from by you they we she he his her their my your our which or
     would will can could should there what when who how why not but are is was were be been has had do does
     did n't 's 'm 're 've 'll at about if than then these those them him us its because all any some more
     other into out up over just i as on in a an so no me like get got go one two very good new people said
-    """
+    """.split()
 )
 # Frequent words of German, French, Spanish, Italian, Portuguese, Dutch, Scandinavian languages, Polish,
 # Finnish, Turkish, Indonesian and Latin.
 _FOREIGN = (
-    _words(
+    frozenset(
         """
     der die das und ist nicht ich sie wir ein eine einen einem einer den dem des mit auf für von zu zum zur
     im es auch sich wie aber nach bei aus wenn noch wird haben sind dass oder durch über er hat ihr
@@ -43,7 +38,7 @@ _FOREIGN = (
     ve bir bu için ile çok
     yang dan itu dengan untuk tidak ini dari
     quod ad cum sed sunt non
-    """
+    """.split()
     )
     - _ENGLISH
 )

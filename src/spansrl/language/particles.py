@@ -12,22 +12,19 @@ from spansrl.structures import Span
 
 _WIDEST_GAP = 5  # tokens between a verb's pieces: call the whole thing off
 
-
-def _words(table: str) -> frozenset[str]:
-    return frozenset(table.split())
-
-
 # Right after a verb that has a sense with one of these, 85 % are its particle.
-_ADVERBS = _words("up out off over away forward across together along")
+_ADVERBS = frozenset("up out off over away forward across together along".split())
 # These are prepositions more often than particles, but not before the end of a clause.
-_PREPOSITIONS = _words("on down through by")
+_PREPOSITIONS = frozenset("on down through by".split())
 # For these the choice is left to the model.
-_OTHERS = _words("back in upon")
+_OTHERS = frozenset("back in upon".split())
 _ALL = _ADVERBS | _PREPOSITIONS | _OTHERS
-_SHORT_OBJECTS = _words("""
+_SHORT_OBJECTS = frozenset(
+    """
     it them him us me you her this that u myself yourself himself herself themselves everything something
-""")
-_CONJUNCTIONS = _words("and or but when if because then with")
+""".split()
+)
+_CONJUNCTIONS = frozenset("and or but when if because then with".split())
 
 
 @lru_cache(maxsize=8192)

@@ -1,7 +1,7 @@
 """The senses of a training set, and the choice of one for a predicate by a model's scores.
 
 A sense is a PropBank roleset: `keep.01`, the light verb `make.LV`, or `move_on.08` of a verb with particles.
-`experiments/sense_scores.py` prints how often each way to choose one is right.
+`experiments/sense_scores.py` prints the accuracy of each way to choose one.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ class SenseInventory:
         """Ids of the senses that were seen with the word or its lemma, most frequent first.
 
         Senses that the form had as this type come before those that its lemma had, and these before all
-        others. Auxiliaries keep to be.03, have.01 and do.01, which nothing else can have. A word that was not
-        seen has the senses of a related one that was.
+        others. Auxiliaries have only be.03, have.01 and do.01, which nothing else can have. A word that was
+        not seen has the senses of a related one that was.
         """
         return self.seen(word, type) or self._related(word, type)
 
@@ -109,9 +109,9 @@ class SenseInventory:
     ) -> tuple[str, float]:
         """Return the sense of the predicate `tokens[pred]` and its probability, given the logits (V,).
 
-        A sense with a particle is chosen only where the particle follows soon. Frames are asked about words
-        that training did not see and about particles that it did not see with the verb: the first sense that
-        they would add to others is right in 0.7 % of cases. Where nothing is known, the word names its sense.
+        A sense with a particle is chosen only where the particle follows soon. Frames are used for words that
+        training did not see, and for particles that it did not see with the verb: the first sense that they
+        would add to others is right in 0.7 % of cases. Otherwise the sense is named after the word.
         """
         word = tokens[pred]
         lemma = self.lemmatizer.lemma(word, type)

@@ -145,7 +145,7 @@ def save_state(
 ) -> None:
     """All that resuming needs, in one file: weights, Adam's moments, random state, and the caller's facts.
 
-    Weights that are no numbers any more are refused, so that the last good state survives them.
+    Weights that are not finite are rejected, so that the last good state is kept.
     """
     if not all(bool(torch.isfinite(parameter).all()) for parameter in module.parameters()):
         raise SpansrlError(

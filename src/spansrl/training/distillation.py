@@ -2,7 +2,7 @@
 
 An output's targets (`Output.targets`) are all that a student needs of a teacher; those of several teachers
 are averaged, which gives the targets of their mixture. A corpus is taken in chunks, each of which is kept
-as a file: interrupted work goes on after the last one, and the first sentences of a corpus share its chunks.
+as a file: interrupted work resumes after the last one, and the first sentences of a corpus share its chunks.
 """
 
 from __future__ import annotations

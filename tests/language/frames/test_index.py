@@ -49,7 +49,7 @@ def test_numbered_roles_that_a_sense_does_not_have_are_ruled_out(index):
     assert not index.rules_out("guard.09", "ARG3")
 
 
-def test_roles_stand_in_order_as_propbank_spells_them(index):
+def test_roles_are_in_order_and_spelled_as_in_propbank(index):
     assert list(index.roles("guard.01")) == ["ARG0", "ARG1", "ARG2", "ARGM-LOC"]
     assert index.roles("guard.09") is None
 

@@ -29,7 +29,7 @@ def test_a_file_with_broken_examples_is_reported_with_its_line_and_read_without_
     assert [roleset.id for roleset in rolesets] == ["guard.01", "guard.02", "guard_off.03"]
     assert str(error) == (
         "frames/guard.xml:22: invalid XML (mismatched tag); "
-        "all is well without its examples, which are not needed: 3 rolesets kept, nothing to do"
+        "only its examples are broken, which are not needed: 3 rolesets kept, nothing to do"
     )
 
 
@@ -62,7 +62,7 @@ def test_declarations_in_the_file_are_refused(doctype):
     content = f'\n{doctype}\n<frameset><roleset id="a.01" name="&a;"/></frameset>'
     rolesets, error = read_frame_file(content.encode(), "a.xml")
     assert rolesets == []
-    assert "a.xml:2: the file has a DTD of its own" in str(error)
+    assert "a.xml:2: the file has its own DTD" in str(error)
 
 
 def test_attribute_defaults_cannot_make_a_small_file_huge():

@@ -46,12 +46,12 @@ def read_frame_file(content: bytes, path: str) -> tuple[list[Roleset], FormatErr
 
 
 def _done(kept: int, *, whole: bool) -> str:
-    """What became of a broken file, and what is left to do."""
+    """What was kept of a broken file, and what to do about it."""
     if not kept:
         return f"nothing of it is kept: {_ADVICE}"
     number = counted(kept, "roleset")
     if whole:
-        return f"all is well without its examples, which are not needed: {number} kept, nothing to do"
+        return f"only its examples are broken, which are not needed: {number} kept, nothing to do"
     return f"{number} kept, others may be missing: {_ADVICE}"
 
 
@@ -91,7 +91,7 @@ class FrameReader:
     def _check_doctype(self, name: str, system: str | None, public: str | None, has_subset: bool) -> None:
         """Refuse declarations in the file: entities and default attributes can make a small file huge."""
         if has_subset:
-            raise self._fault("the file has a DTD of its own, which a frame file does not need")
+            raise self._fault("the file has its own DTD, which a frame file does not need")
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         if self._depth == 0 and tag != "frameset":
@@ -137,7 +137,7 @@ def _add_role(roleset: Roleset, attributes: dict[str, str]) -> None:
 
 
 def _tidy(text: str) -> str:
-    """The text in one line; its first word, or all of a title, without capitals, but for words like `TV`."""
+    """The text in one line, its first word or all words of a title in lower case, except words like `TV`."""
     words = text.split()
     capitals = [word[:1].isupper() for word in words]
     plain = len(words) if len(words) > 1 and all(capitals) else 1
@@ -148,7 +148,7 @@ def _tidy(text: str) -> str:
 
 
 def _without_examples(content: bytes) -> bytes:
-    """The file with its examples left out but for their line ends, so that lines keep their numbers."""
+    """The file without its examples; their line ends are kept, so that lines keep their numbers."""
     kept, offset = [], 0
     while (start := content.find(b"<example", offset)) >= 0:
         end = content.find(b"</example>", start)

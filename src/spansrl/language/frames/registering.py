@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from spansrl.checks import Json
 from spansrl.errors import DataError, FormatError, counted
-from spansrl.formats.sources import Pin, fetched, fingerprint, is_url, pinned_commit, read_members
+from spansrl.formats.sources import Pin, SourceFiles, is_url
 from spansrl.language.frames.index import FrameIndex
 from spansrl.language.frames.parsing import Roleset, read_frame_file
 from spansrl.language.frames.store import Registration, save_frames
@@ -33,16 +34,6 @@ class Read:
     errors: tuple[FormatError, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FrameFiles:
-    """Frame files by name; `commit` is the pinned one where they are just its files."""
-
-    shown: str  # what messages call their source
-    files: dict[str, bytes]
-    digest: str
-    commit: str | None
-
-
 def register_frames(source: str | None = None, *, progress: Progress = no_progress) -> Read:
     """Read the frames and install them; None for the pinned commit."""
     read = read_frames(source, progress=progress)
@@ -55,45 +46,41 @@ def read_frames(source: str | None = None, *, progress: Progress = no_progress) 
 
     Where there are files ``frames/NAME.xml``, all others are ignored. Broken files are reported, not fatal.
     """
-    found = read_frame_files(source, "spansrl frames PATH", progress=progress)
-    shown, files = found.shown, found.files
+    frames, provenance = read_frame_files(source, "spansrl frames PATH", progress=progress)
+    shown, files = frames.root, frames.files
     rolesets: list[Roleset] = []
     errors: list[FormatError] = []
     for done, name in enumerate(sorted(files), start=1):
-        own, error = read_frame_file(files[name], f"{shown}/{name}")
+        own, error = read_frame_file(files[name].data, files[name].path)
         rolesets += own
         errors += [] if error is None else [error]
         progress("reading frames", done, len(files))
     if not rolesets:
-        told = f"; the first of {counted(len(errors), 'error')}: {errors[0]}" if errors else ""
-        raise DataError(f"{shown}: no rolesets; expected PropBank's frames, with frames/NAME.xml in it{told}")
+        cause = f"; the first of {counted(len(errors), 'error')}: {errors[0]}" if errors else ""
+        raise DataError(
+            f"{shown}: no rolesets; expected PropBank's frames, with frames/NAME.xml in it{cause}"
+        )
     index = FrameIndex.of(rolesets)
     origin = shown if is_url(shown) else str(Path(shown).absolute())
-    return Read(index, Registration(origin, found.commit, len(files), len(errors), len(index)), tuple(errors))
+    registration = Registration(origin, provenance["commit"], len(files), len(errors), len(index))
+    return Read(index, registration, tuple(errors))
 
 
-def read_frame_files(source: str | None, instead: str, *, progress: Progress = no_progress) -> FrameFiles:
-    """The files of a directory, an archive or a URL; None for the pinned commit.
+def read_frame_files(
+    source: str | None, instead: str, *, progress: Progress = no_progress
+) -> tuple[SourceFiles, Json]:
+    """Return the files of a directory, an archive or a URL, and their provenance; None is the pinned commit.
 
     `instead` is how a user gives their own copy, for messages.
     """
-    shown = source or FRAMES.url
-    files = _files(shown, instead, progress)
-    digest = fingerprint(files)
-    commit = pinned_commit(FRAMES, digest, shown, must_match=source is None)
-    return FrameFiles(shown, files, digest, commit)
-
-
-def _files(shown: str, instead: str, progress: Progress) -> dict[str, bytes]:
-    with fetched(shown, "frames", progress, instead=instead) as path:
-        members = read_members(
-            path,
-            shown,
-            lambda name: name.endswith(".xml"),
-            alone=True,
-            largest=_LARGEST_FILE,
-            progress=progress,
-        )
-        files = dict(members)
-    found = {match[1]: name for name in files if (match := _IN_FRAMES.search(name))}
-    return {name: files[name_in_source] for name, name_in_source in found.items()} or files
+    found = SourceFiles.read(
+        source or FRAMES.url,
+        [r"(.+\.xml)"],
+        what="frames",
+        instead=instead,
+        largest=_LARGEST_FILE,
+        progress=progress,
+    )
+    in_frames = {match[1]: file for name, file in found.files.items() if (match := _IN_FRAMES.search(name))}
+    frames = SourceFiles(found.root, in_frames or found.files)
+    return frames, frames.provenance(FRAMES, must_match=source is None)

@@ -34,7 +34,7 @@ class Lemmatizer:
     def of(cls, sentences: Iterable[Sentence]) -> Lemmatizer:
         """Learn from every verb, noun and adjective with a lemma, whether it is a predicate or not.
 
-        Only forms that the rules get wrong are kept. Proper nouns teach nothing about inflection.
+        Only forms that the rules get wrong are kept. Proper nouns are skipped.
         """
         seen: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         for sent in sentences:
@@ -74,7 +74,7 @@ class Lemmatizer:
 
 
 def plain_form(word: str) -> str:
-    """The word as tables know it: lower-cased, with a straight apostrophe."""
+    """The form of the word in tables: lower-cased, with a straight apostrophe."""
     return word.lower().replace("’", "'")
 
 

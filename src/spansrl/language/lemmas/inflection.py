@@ -15,7 +15,7 @@ def _forms(table: str) -> dict[str, str]:
     return {form: lemma for lemma, *forms in entries for form in forms}
 
 
-# What auxiliaries look like, with contractions as the treebank cuts them off.
+# Forms of auxiliaries, with contractions as the treebank splits them.
 AUXILIARIES = _forms("""
     be am is are was were been being 's 'm 're s m re ai, have has had having 've ve 'd
     do does did done doing, can ca, will wo 'll ll, shall sha, not n't nt
@@ -64,7 +64,7 @@ _IRREGULAR_NOUNS = _forms("""
 
 _IRREGULAR_ADJECTIVES = _forms("good better best, bad worse worst, far farther further farthest furthest")
 
-# Endings of verbs without -ed or -ing; the first that matches says whether an e is missing (hop|ed, stay|ed).
+# Endings of verbs without -ed or -ing; the first match decides whether an e is missing (hop|ed, stay|ed).
 _MISSES_E = tuple(
     (re.compile(f"(?:{ending})$"), misses_e)
     for ending, misses_e in (

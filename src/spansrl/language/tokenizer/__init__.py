@@ -60,7 +60,7 @@ def iter_sentences(text: str, *, max_tokens: int = MAX_TOKENS) -> Iterator[TextS
 
 
 def _sentences(text: str, block: int) -> Iterator[Sequence[Token]]:
-    """The tokens of one sentence after the other, looking at no more than `block` of them at a time."""
+    """The tokens of each sentence, looking at no more than `block` of them at a time."""
     tokens: list[Token] = []
     gaps: list[Gap] = []
     for token in scan(text):
@@ -71,7 +71,7 @@ def _sentences(text: str, block: int) -> Iterator[Sequence[Token]]:
         elif len(tokens) == block:
             *done, rest = _divided(text, tokens, gaps)
             yield from done
-            # A longer rest is cut anyway, and to look at it again after every few tokens would take long.
+            # A longer rest is cut anyway, and looking at it again after every few tokens would be slow.
             kept = len(rest) if len(rest) <= block // 2 else 0
             if not kept:
                 yield rest

@@ -38,7 +38,7 @@ _CATEGORY_OF_PATTERN = {
     "drawing": "DRAW",
     "foreign_stop": "STOP",
 }
-# The treebank has few curved quotes and single dots; to the model they are what their plain forms are.
+# The treebank has few curved quotes and ellipsis characters; the model treats them like their plain forms.
 _PLAIN_FORM = {"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "…": "...", "‥": "..."}
 _MARKS = frozenset(",:;()[]{}<>\"'`-–—/\\&*|@$%#+=~_•·")
 _OPENING = frozenset("([{<“‘„«`")
@@ -108,7 +108,7 @@ def _starts_after_abbreviation(paragraph: Paragraph, index: int) -> bool:
 
 
 def is_candidate(paragraph: Paragraph, index: int) -> bool:
-    """Whether the model is asked about the gap before a token; elsewhere no sentence ends."""
+    """Whether a sentence can end before a token, so that the model decides."""
     left, right = paragraph.category(index - 1), paragraph.category(index)
     if paragraph.gaps[index] is Gap.NONE:  # a forgotten space: "the end.The beginning"
         return left in _STOPS and right == "Cap" and paragraph.category(index - 2) == "low"
@@ -155,7 +155,7 @@ def _bucket(count: int) -> int:
 
 
 def _category(text: str, token: Token) -> str:
-    """What a token is to the model: a kind of thing, a kind of word by its case, or a mark itself."""
+    """The category of a token: its kind, its case if it is a word, or the punctuation mark itself."""
     name = _CATEGORY_OF_PATTERN.get(token.kind)
     if name == "NUM":
         return "INT" if token.end - token.start <= 2 else name

@@ -1,4 +1,4 @@
-"""The white space between two tokens: does it end a paragraph or a line, or is it only a space?"""
+"""The white space between two tokens: a paragraph break, or only a space."""
 
 from __future__ import annotations
 

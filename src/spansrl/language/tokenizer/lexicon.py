@@ -56,7 +56,7 @@ CONTRACTIONS = _words("""
     in|fact high|school could|a should|a would|a
 """)
 
-# These end like contractions and are none.
+# These end like contractions, but are not split.
 NOT_CONTRACTED = _words("ya'll")
 
 # What is cut from a number that it is glued to: 5|pm, 35|mm, $3|M.
@@ -79,7 +79,7 @@ DROPPED_G = _words("""
     sayin tellin workin playin livin tryin thinkin feelin bein havin walkin waitin darlin mornin evenin
 """)
 
-# Not those that are words too (it, me, in, at, be, no, us): "ask.me" is rather a missing space.
+# Without those that are words too (it, me, in, at, be, no, us): "ask.me" probably lacks a space.
 TOP_DOMAINS = _words("""
     com org net edu gov mil int info biz aero io tv uk ca au nz de fr es nl ch se dk fi ie jp cn hk sg kr
     tw ru ua pl cz gr pt br mx ar cl za il tr eu xyz

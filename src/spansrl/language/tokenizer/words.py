@@ -37,8 +37,8 @@ def _any_of(words: Iterable[str]) -> str:
     return "(?:" + "|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word)))) + ")"
 
 
-def _places(cut: str) -> tuple[int, ...]:
-    """Where the bars are in a word of the table, not counting the bars themselves."""
+def _cut_offsets(cut: str) -> tuple[int, ...]:
+    """The offsets of the bars in a word of the table, not counting the bars themselves."""
     return tuple(found.start() - k for k, found in enumerate(re.finditer(r"\|", cut)))
 
 
@@ -113,7 +113,7 @@ _SCANNER = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _PA
 
 _CLITIC = re.compile(rf"(?:[\s\S]{{0,2}}?)(n{_QUOTE}t|{_QUOTE}(?:s|re|ve|ll|m|d))\Z", re.IGNORECASE)
 _QUOTES = re.compile(_QUOTE)
-_CUTS = {cut.replace("|", ""): _places(cut) for cut in CONTRACTIONS} | dict.fromkeys(NOT_CONTRACTED, ())
+_CUTS = {cut.replace("|", ""): _cut_offsets(cut) for cut in CONTRACTIONS} | dict.fromkeys(NOT_CONTRACTED, ())
 _LONGEST_CONTRACTION = max(map(len, _CUTS))
 
 
@@ -139,7 +139,7 @@ def scan(text: str) -> Iterator[Token]:
 
 
 def _cuts(text: str, start: int, end: int) -> list[int]:
-    """Where the parts of a contracted word begin, but for the first."""
+    """The offsets at which the parts of a contracted word begin, except the first."""
     if end - start <= _LONGEST_CONTRACTION:
         known = _CUTS.get(_QUOTES.sub("'", text[start:end]).lower())
         if known is not None:
