@@ -77,6 +77,23 @@ def test_samples_in_several_chunks_are_as_many(monkeypatch: pytest.MonkeyPatch) 
     )
 
 
+def test_with_several_runs_the_bootstrap_draws_runs_and_sentences() -> None:
+    runs = [A, B]
+    result = compare_counts(runs, np.zeros_like(A), samples=20_000)
+    assert result.f1_a == result.difference == pytest.approx((f1(A) + f1(B)) / 2)
+    drawn = [
+        np.mean([f1(runs[run][list(rows)]) for run in chosen])
+        for rows in product(range(len(A)), repeat=len(A))
+        for chosen in product(range(2), repeat=2)
+    ]
+    assert (result.low, result.high) == pytest.approx(tuple(np.percentile(drawn, [2.5, 97.5])), abs=1)
+    assert result.randomization_p is None
+
+
+def test_a_run_alone_is_a_system() -> None:
+    assert compare_counts([A], [B], samples=50) == compare_counts(A, B, samples=50)
+
+
 def test_counts_of_sentences_leave_out_the_verb_and_add_up_to_the_score() -> None:
     gold = [labeled("A0", "A1"), labeled("A0")]
     a = [labeled("A0", "A2"), labeled("A0", "A1")]
@@ -93,7 +110,7 @@ def test_no_sentences_are_an_error() -> None:
 
 def test_counts_of_different_sentences_are_an_error() -> None:
     with pytest.raises(
-        DataError, match=r"two arrays \(sentences, 3\) of one shape, found \(5, 3\) and \(4, 3\)"
+        DataError, match=r"counts \(sentences, 3\) of the same sentences, found \(5, 3\) and \(4, 3\)"
     ):
         compare_counts(A, B[:4])
 

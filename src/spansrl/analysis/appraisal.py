@@ -7,7 +7,8 @@ directions (docs/scoring.md), from the corpus's tokens and, where it has the tex
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from spansrl.analysis.tuning import Pairs, argument_pairs, sense_pairs
@@ -18,7 +19,7 @@ from spansrl.inference.calibration import calibration_error
 from spansrl.inference.pipeline import Pipeline
 from spansrl.language.lemmas import predicate_type
 from spansrl.progress import Progress, no_progress
-from spansrl.structures import PREDICATE_TYPES, Sentence
+from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.tags import VERB
 
 T = TypeVar("T")
@@ -74,9 +75,7 @@ def _from_text(pipeline: Pipeline, gold: Sequence[Sentence], progress: Progress)
 
 def _particle_senses(gold: Sequence[Sentence], given: Sequence[Sentence]) -> dict[str, int]:
     """How many senses of verbs with a particle (`give_up.07`) there are, and how many are right."""
-    own = [_keep(sent, {prop.pred for prop in sent.props if "_" in (prop.sense or "")}) for sent in gold]
-    guesses = [_keep(guess, _preds(sent)) for sent, guess in zip(own, given, strict=True)]
-    _, right = sense_pairs(own, guesses)
+    _, right = sense_pairs(*_selected(gold, given, lambda _, prop: "_" in (prop.sense or "")))
     return {"predicates": len(right), "right": sum(right)}
 
 
@@ -107,11 +106,7 @@ def _genre(sent: Sentence) -> str:
 def _of_type(
     type: str, gold: Sequence[Sentence], given: Sequence[Sentence], found: Sequence[Sentence]
 ) -> dict[str, float]:
-    own = [
-        _keep(sent, {prop.pred for prop in sent.props if (predicate_type(sent, prop) or "verb") == type})
-        for sent in gold
-    ]
-    guesses = [_keep(guess, _preds(sent)) for sent, guess in zip(own, given, strict=True)]
+    own, guesses = _selected(gold, given, lambda sent, prop: (predicate_type(sent, prop) or "verb") == type)
     predicates = sum(len(sent.props) for sent in own)
     right = sum(len(_preds(sent) & _preds(guess)) for sent, guess in zip(own, found, strict=True))
     figures = {
@@ -128,8 +123,16 @@ def _preds(sent: Sentence) -> set[int]:
     return {prop.pred for prop in sent.props}
 
 
-def _keep(sent: Sentence, preds: set[int]) -> Sentence:
-    return Sentence(sent.tokens, tuple(prop for prop in sent.props if prop.pred in preds), pos=sent.pos)
+def _selected(
+    gold: Sequence[Sentence], given: Sequence[Sentence], wanted: Callable[[Sentence, Proposition], bool]
+) -> tuple[list[Sentence], list[Sentence]]:
+    """Gold and labeled sentences with those of the gold predicates that are wanted."""
+    own, guesses = [], []
+    for sent, guess in zip(gold, given, strict=True):
+        own.append(replace(sent, props=tuple(prop for prop in sent.props if wanted(sent, prop))))
+        kept = _preds(own[-1])
+        guesses.append(replace(guess, props=tuple(prop for prop in guess.props if prop.pred in kept)))
+    return own, guesses
 
 
 def _found_counts(gold: Iterable[Sentence], found: Iterable[Sentence]) -> Counts:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 
 from spansrl.analysis.inputs import Inputs
-from spansrl.analysis.tables import Cell, Column, Section, Table, columns
+from spansrl.analysis.tables import Cell, Column, Section, Table, columns, comparison_table
 from spansrl.evaluation import Score
 from spansrl.evaluation.counts import NONE, aligned, pair, percent, propositions
 from spansrl.tags import VERB
@@ -27,17 +27,6 @@ def boundaries(inputs: Inputs) -> Section:
     common = (_common(inputs),) if len(inputs.systems) > 1 else ()
     parts = (_boundaries(inputs), _accuracies(inputs), *common, _by_label(inputs))
     return Section(NAME, TITLE, intro, parts)
-
-
-def differences(values: Sequence[float]) -> list[Cell]:
-    """The first value minus each of the others."""
-    return [values[0] - other for other in values[1:]]
-
-
-def difference_columns(inputs: Inputs) -> tuple[Column, ...]:
-    """The columns of `differences` between systems."""
-    first, *others = inputs.systems
-    return tuple(Column(f"{first.name} − {other.name}", "+.2f") for other in others)
 
 
 def right_boundaries(score: Score) -> Mapping[tuple[str, str], int]:
@@ -139,15 +128,15 @@ def _by_label(inputs: Inputs) -> Table:
     rows = []
     for label in sorted(frequent, key=lambda label: (-totals[0][label], label)):
         values = [percent(p.get((label, label), 0), t[label]) for p, t in zip(pairs, totals, strict=True)]
-        rows.append((label, totals[0][label], *values, *differences(values)))
-    names = columns(*(system.name for system in inputs.systems), best=True)
-    return Table(
+        rows.append((label, totals[0][label], values))
+    names = [system.name for system in inputs.systems]
+    return comparison_table(
         "label-accuracy-by-label",
         "Accuracy by gold label",
-        (*columns("label", f"found by {inputs.systems[0].name}"), *names, *difference_columns(inputs)),
-        tuple(rows),
+        ("label", f"found by {names[0]}"),
+        names,
+        rows,
         note=f"Labels with {inputs.settings.min_count} or more right boundaries.",
-        systems=True,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from spansrl.analysis.charts import Curves
 from spansrl.analysis.tables import Picture, Section, Table, columns
 from spansrl.errors import DataError, FormatError
+from spansrl.formats.files import read_lines
 
 NAME, TITLE = "curves", "Training curves"
 LOG = "log.jsonl"
@@ -22,12 +23,8 @@ Records = Sequence[Mapping[str, Any]]
 def read_log(run: Path) -> list[dict[str, Any]]:
     """The epochs of a run, from its log."""
     path = run / LOG
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror or error}", path=str(path)) from error
     records = []
-    for number, line in enumerate(lines, start=1):
+    for number, line in read_lines(path):
         try:
             records.append(json.loads(line))
         except ValueError as error:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from spansrl.analysis.boundaries import difference_columns, differences
 from spansrl.analysis.charts import Bars
 from spansrl.analysis.inputs import Inputs, predicate_name
-from spansrl.analysis.tables import Picture, Section, Table, columns
+from spansrl.analysis.tables import Picture, Section, Table, columns, comparison_table
 from spansrl.evaluation import Counts, breakdown, score
 from spansrl.evaluation.breakdown import By
 from spansrl.language.lemmas import predicate_type
@@ -114,17 +113,7 @@ def _drawn(
     bins = {part: counts for part, counts in bins.items() if counts[0].gold}
     last = {"overall": [system.score.overall for system in inputs.systems]} if overall else {}
     systems = tuple(system.name for system in inputs.systems)
-    heads = columns(name.replace("-", " "), "gold")
-    rows = []
-    for part, counts in (bins | last).items():
-        f1 = [own.f1 for own in counts]
-        rows.append((part, counts[0].gold, *f1, *differences(f1)))
-    table = Table(
-        name,
-        title,
-        (*heads, *columns(*systems, best=True), *difference_columns(inputs)),
-        tuple(rows),
-        systems=True,
-    )
+    rows = [(part, counts[0].gold, [own.f1 for own in counts]) for part, counts in (bins | last).items()]
+    table = comparison_table(name, title, (name.replace("-", " "), "gold"), systems, rows)
     series = tuple((system, tuple(own[k].f1 for own in bins.values())) for k, system in enumerate(systems))
     return [table, Picture(name, title, Bars(tuple(bins), series, "F1"))] if bins else [table]

@@ -17,10 +17,8 @@ from spansrl.analysis.inputs import Inputs
 from spansrl.analysis.tables import Cell, Column, Section, Table, columns
 from spansrl.errors import counted
 from spansrl.evaluation import compare_counts, sentence_counts
-from spansrl.evaluation.significance import f1_of
 
 NAME, TITLE = "overall", "Overall"
-_BLOCK = 250  # samples drawn at once
 
 Counts = NDArray[np.int64]
 
@@ -35,43 +33,13 @@ def overall(inputs: Inputs) -> Section:
     return Section(NAME, TITLE, intro, parts)
 
 
-def compare_runs(a: Counts, b: Counts, *, samples: int, seed: int) -> tuple[float, float, float, float]:
-    """The difference in mean F1 of two systems, its 95 % interval and two-sided p by bootstrap.
-
-    `a` and `b` are (runs, sentences, 3); every sample draws sentences, the same for both, and runs of each.
-    """
-    draw = np.random.default_rng(seed)
-    n = a.shape[1]
-    both = np.concatenate([a, b]).astype(np.float64)  # (R, N, 3)
-    flat = both.transpose(1, 0, 2).reshape(n, -1)  # (N, R × 3)
-    found: list[NDArray[np.float64]] = []
-    for begin in range(0, samples, _BLOCK):
-        size = min(_BLOCK, samples - begin)
-        weights = draw.multinomial(n, np.full(n, 1 / n), size=size).astype(np.float64)
-        f1 = f1_of((weights @ flat).reshape(size, len(both), 3))  # (size, R)
-        picked = [
-            np.take_along_axis(own, draw.integers(own.shape[1], size=own.shape), axis=1).mean(axis=1)
-            for own in (f1[:, : len(a)], f1[:, len(a) :])
-        ]
-        found.append(picked[0] - picked[1])
-    differences = np.concatenate(found)
-    low, high = np.percentile(differences, [2.5, 97.5])
-    tail = min((differences <= 0).mean(), (differences >= 0).mean())
-    means = [float(f1_of(own.sum(axis=1).astype(np.float64)).mean()) for own in (a, b)]
-    return means[0] - means[1], float(low), float(high), float(min(1.0, 2 * tail))
-
-
 def _scores(inputs: Inputs, runs: Sequence[Counts]) -> Table:
     samples, seed = inputs.settings.samples, inputs.settings.seed
     several = any(len(own) > 1 for own in runs)
     rows: list[tuple[Cell, ...]] = []
     for done, (system, own) in enumerate(zip(inputs.systems, runs, strict=True), start=1):
         # Against a system that finds nothing, whose F1 is 0, the difference is the F1 itself.
-        if len(own) > 1:
-            _, low, high, _ = compare_runs(own, np.zeros_like(own), samples=samples, seed=seed)
-        else:
-            found = compare_counts(own[0], np.zeros_like(own[0]), samples=samples, seed=seed)
-            low, high = found.low, found.high
+        found = compare_counts(own, np.zeros_like(own[0]), samples=samples, seed=seed)
         results = [run.score.overall for run in system.runs]
         f1 = [result.f1 for result in results]
         spread: tuple[Cell, ...] = (len(f1), stdev(f1) if len(f1) > 1 else None) if several else ()
@@ -82,8 +50,8 @@ def _scores(inputs: Inputs, runs: Sequence[Counts]) -> Table:
                 fmean(result.recall for result in results),
                 fmean(f1),
                 *spread,
-                low,
-                high,
+                found.low,
+                found.high,
                 fmean(run.score.perfect_percent for run in system.runs),
                 round(fmean(result.correct + result.excess for result in results)),
             )
@@ -116,12 +84,9 @@ def _comparisons(inputs: Inputs, runs: Sequence[Counts]) -> Table:
     pairs = list(combinations(range(len(runs)), 2))
     for done, (a, b) in enumerate(pairs, start=1):
         names = inputs.systems[a].name, inputs.systems[b].name
-        if len(runs[a]) == len(runs[b]) == 1:
-            found = compare_counts(runs[a][0], runs[b][0], samples=samples, seed=seed)
-            figures = (found.difference, found.low, found.high, found.bootstrap_p, found.randomization_p)
-            rows.append((*names, *figures))
-        else:
-            rows.append((*names, *compare_runs(runs[a], runs[b], samples=samples, seed=seed), None))
+        found = compare_counts(runs[a], runs[b], samples=samples, seed=seed)
+        figures = (found.difference, found.low, found.high, found.bootstrap_p, found.randomization_p)
+        rows.append((*names, *figures))
         inputs.progress("Significance", done, len(pairs))
     several = any(len(own) > 1 for own in runs)
     return Table(

@@ -107,6 +107,31 @@ def columns(*names: str, fractions: str = ".2f", best: bool = False) -> tuple[Co
     return tuple(Column(name, fractions, best) for name in names)
 
 
+def comparison_table(
+    name: str,
+    title: str,
+    heads: tuple[str, str],
+    systems: Sequence[str],
+    rows: Iterable[tuple[str, int, Sequence[float]]],
+    *,
+    note: str = "",
+) -> Table:
+    """One row per part of the corpus: its name, its size, the figure of each system, and differences.
+
+    A difference is the first system's figure minus that of another.
+    """
+    first, *others = systems
+    differences = columns(*(f"{first} − {other}" for other in others), fractions="+.2f")
+    return Table(
+        name,
+        title,
+        (*columns(*heads), *columns(*systems, best=True), *differences),
+        tuple((part, n, *own, *(own[0] - other for other in own[1:])) for part, n, own in rows),
+        note=note,
+        systems=True,
+    )
+
+
 def table_csv(table: Table) -> str:
     """All rows, as a spreadsheet or a data frame reads them."""
     out = io.StringIO()

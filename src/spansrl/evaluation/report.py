@@ -67,14 +67,14 @@ def breakdown_report(by: str, bins: Mapping[str, Counts]) -> str:
 
 def comparison_report(comparison: Comparison, name_a: str = "A", name_b: str = "B") -> str:
     """Return both F1, their difference with its interval, and both p-values."""
-    c = comparison
+    c, p = comparison, comparison.randomization_p
     return _text(
         [
             f"F1 of A                   : {c.f1_a:6.2f}  {name_a}",
             f"F1 of B                   : {c.f1_b:6.2f}  {name_b}",
             f"A - B                     : {c.difference:+6.2f}  95 % interval {c.low:+.2f} to {c.high:+.2f}",
             f"Paired bootstrap          : p = {c.bootstrap_p:.4f}",
-            f"Approximate randomization : p = {c.randomization_p:.4f}",
+            *([] if p is None else [f"Approximate randomization : p = {p:.4f}"]),
             f"Sentences: {c.sentences}, samples: {c.samples}, seed: {c.seed}",
         ]
     )

@@ -4,6 +4,9 @@ Both tests use only the counts of each sentence. The *paired bootstrap* draws se
 measures how much the difference varies between samples. *Approximate randomization* swaps the two systems'
 answers on random sentences and measures how large a difference equal systems show. Both p-values are
 two-sided, with one added to numerator and denominator, so that none is 0.
+
+A system may have several runs with different seeds. Its F1 is then their mean, and the bootstrap draws runs
+as well as sentences.
 """
 
 from __future__ import annotations
@@ -27,7 +30,10 @@ _TIE = 1e-9  # differences smaller than this are due to rounding
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Overall F1 of two systems, their difference A − B with its 95 % interval, and its p-values."""
+    """Overall F1 of two systems, their difference A − B with its 95 % interval, and its p-values.
+
+    `randomization_p` is None if a system has several runs.
+    """
 
     f1_a: float
     f1_b: float
@@ -35,7 +41,7 @@ class Comparison:
     low: float
     high: float
     bootstrap_p: float
-    randomization_p: float
+    randomization_p: float | None
     sentences: int
     samples: int
     seed: int
@@ -79,20 +85,27 @@ def sentence_counts(
 def compare_counts(
     counts_a: npt.ArrayLike, counts_b: npt.ArrayLike, *, samples: int = 10_000, seed: int = 0
 ) -> Comparison:
-    """Compare two systems by their counts, two arrays (sentences, 3) of correct, excess, missed."""
-    a, b = np.asarray(counts_a, dtype=np.float64), np.asarray(counts_b, dtype=np.float64)
-    if a.ndim != 2 or a.shape[1] != 3 or a.shape != b.shape:
-        raise DataError(f"expected two arrays (sentences, 3) of one shape, found {a.shape} and {b.shape}")
-    if not len(a):
+    """Compare two systems by their counts of correct, excess and missed arguments.
+
+    The counts are arrays (sentences, 3), or (runs, sentences, 3) for systems with several runs.
+    """
+    a, b = (np.asarray(counts, dtype=np.float64) for counts in (counts_a, counts_b))
+    if min(a.ndim, b.ndim) < 2 or a.shape[-2:] != b.shape[-2:] or a.shape[-1] != 3:
+        raise DataError(
+            f"expected counts (sentences, 3) of the same sentences, found {a.shape} and {b.shape}"
+        )
+    size = a.shape[-2]
+    if not size:
         raise DataError("no sentences to compare the systems on")
     if samples < 1:
         raise DataError(f"the number of samples must be 1 or more, found {samples}")
     rng = np.random.default_rng(seed)
-    f1_a, f1_b = float(f1_of(a.sum(0))), float(f1_of(b.sum(0)))
+    a, b = a.reshape(-1, size, 3), b.reshape(-1, size, 3)
+    f1_a, f1_b = (float(f1_of(counts.sum(1)).mean()) for counts in (a, b))
     difference = f1_a - f1_b
     drawn = _bootstrap(a, b, samples, rng)
-    swapped = _randomize(a, b, samples, rng)
     low, high = np.percentile(drawn, [2.5, 97.5])
+    swapped = _randomize(a[0], b[0], samples, rng) if len(a) == len(b) == 1 else None
     return Comparison(
         f1_a=f1_a,
         f1_b=f1_b,
@@ -100,23 +113,33 @@ def compare_counts(
         low=float(low),
         high=float(high),
         bootstrap_p=_share_at_least(np.abs(drawn - difference), abs(difference)),
-        randomization_p=_share_at_least(np.abs(swapped), abs(difference)),
-        sentences=len(a),
+        randomization_p=None if swapped is None else _share_at_least(np.abs(swapped), abs(difference)),
+        sentences=size,
         samples=samples,
         seed=seed,
     )
 
 
 def _bootstrap(a: Array, b: Array, samples: int, rng: np.random.Generator) -> Array:
-    """Return the difference in F1 on many samples of the sentences, drawn with replacement."""
-    size = len(a)
+    """Return the difference in F1 on many samples of sentences and runs, drawn with replacement."""
+    size = a.shape[1]
 
     def difference(n: int) -> Array:
         drawn = rng.integers(0, size, (n, size)) + np.arange(n)[:, None] * size
         times = np.bincount(drawn.ravel(), minlength=n * size).reshape(n, size).astype(np.float64)
-        return f1_of(times @ a) - f1_of(times @ b)
+        return _sampled_f1(times, a, rng) - _sampled_f1(times, b, rng)
 
     return _in_chunks(difference, samples, size)
+
+
+def _sampled_f1(times: Array, runs: Array, rng: np.random.Generator) -> Array:
+    """Return the mean F1 of a sample of the runs (R, S, 3) on each sample (n, S) of the sentences: (n,)."""
+    totals = times @ runs.transpose(1, 0, 2).reshape(times.shape[1], -1)  # (n, R × 3)
+    f1 = f1_of(totals.reshape(len(times), -1, 3))  # (n, R)
+    if len(runs) == 1:
+        return f1[:, 0]
+    drawn = rng.integers(len(runs), size=f1.shape)
+    return np.asarray(np.take_along_axis(f1, drawn, axis=1).mean(axis=1))
 
 
 def _randomize(a: Array, b: Array, samples: int, rng: np.random.Generator) -> Array:
