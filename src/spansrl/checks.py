@@ -9,7 +9,7 @@ from spansrl.errors import DataError, counted, shortened
 Json = dict[str, Any]
 
 
-def taken_string(data: Json, key: str, where: str) -> str | None:
+def pop_string(data: Json, key: str, where: str) -> str | None:
     """Take an optional string out of an object."""
     value = data.pop(key, None)
     if value is not None and not isinstance(value, str):
@@ -17,7 +17,7 @@ def taken_string(data: Json, key: str, where: str) -> str | None:
     return value
 
 
-def taken_probability(data: Json, key: str, where: str) -> float | None:
+def pop_probability(data: Json, key: str, where: str) -> float | None:
     """Take an optional number from 0 to 1 out of an object."""
     value: Any = data.pop(key, None)
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -26,7 +26,7 @@ def taken_probability(data: Json, key: str, where: str) -> float | None:
     return value  # type: ignore[no-any-return]  # checked just now
 
 
-def taken_list(data: Json, key: str, where: str) -> list[Any]:
+def pop_list(data: Json, key: str, where: str) -> list[Any]:
     """Take a list out of an object; a missing one is empty."""
     value = data.pop(key, [])
     if not isinstance(value, list):
@@ -34,7 +34,7 @@ def taken_list(data: Json, key: str, where: str) -> list[Any]:
     return value
 
 
-def taken_aligned(data: Json, key: str, size: int) -> tuple[str, ...] | None:
+def pop_aligned(data: Json, key: str, size: int) -> tuple[str, ...] | None:
     """Take an optional list with one string per token out of an object."""
     value = data.pop(key, None)
     if value is None:

@@ -217,13 +217,13 @@ class Sentence:
         rest = dict(data)
         tokens = checks.strings(rest.pop("tokens", None), "tokens")
         size = len(tokens)
-        props = checks.taken_list(rest, "props", "props")
-        text = checks.taken_string(rest, "text", "text")
+        props = checks.pop_list(rest, "props", "props")
+        text = checks.pop_string(rest, "text", "text")
         return cls(
             tokens=tokens,
-            id=checks.taken_string(rest, "id", "id"),
-            pos=checks.taken_aligned(rest, "pos", size),
-            lemmas=checks.taken_aligned(rest, "lemmas", size),
+            id=checks.pop_string(rest, "id", "id"),
+            pos=checks.pop_aligned(rest, "pos", size),
+            lemmas=checks.pop_aligned(rest, "lemmas", size),
             text=text,
             offsets=checks.ranges(rest.pop("offsets", None), size, text),
             char_start=checks.offset(rest.pop("char_start", None), "char_start"),
@@ -317,17 +317,17 @@ class Document:
         if not isinstance(data, dict):
             raise DataError(f"expected a JSON object for a document, found {checks.kind(data)}")
         rest = dict(data)
-        text = checks.taken_string(rest, "text", "text")
+        text = checks.pop_string(rest, "text", "text")
         if text is None or "sentences" not in rest:
             missing = "text" if text is None else "sentences"
             raise DataError(
                 f"'{missing}' is missing in the document; read single sentences with Sentence.from_dict"
             )
-        sentences = checks.taken_list(rest, "sentences", "sentences")
+        sentences = checks.pop_list(rest, "sentences", "sentences")
         return cls(
             text=text,
             sentences=tuple(_placed_sentence(sent, k, text) for k, sent in enumerate(sentences)),
-            id=checks.taken_string(rest, "id", "id"),
+            id=checks.pop_string(rest, "id", "id"),
             extra=rest,
         )
 
@@ -454,18 +454,18 @@ def _proposition(data: Any, where: str, size: int) -> Proposition:
         raise DataError(
             f"'{where}.pred' is {pred}, outside the sentence of {counted(size, 'token')}; count from 0"
         )
-    args = checks.taken_list(rest, "args", f"{where}.args")
+    args = checks.pop_list(rest, "args", f"{where}.args")
     v = rest.pop("v", None)
     if v is not None and not isinstance(v, list):
         raise DataError(f"'{where}.v' must be a list of [start, end] pairs, found {checks.kind(v)}")
     return Proposition(
         pred=pred,
-        lemma=checks.taken_string(rest, "lemma", f"{where}.lemma"),
-        sense=checks.taken_string(rest, "sense", f"{where}.sense"),
+        lemma=checks.pop_string(rest, "lemma", f"{where}.lemma"),
+        sense=checks.pop_string(rest, "sense", f"{where}.sense"),
         v=None if v is None else tuple(_verb_span(item, f"{where}.v[{k}]", size) for k, item in enumerate(v)),
-        type=checks.taken_string(rest, "type", f"{where}.type"),
-        prob=checks.taken_probability(rest, "prob", f"{where}.prob"),
-        sense_prob=checks.taken_probability(rest, "sense_prob", f"{where}.sense_prob"),
+        type=checks.pop_string(rest, "type", f"{where}.type"),
+        prob=checks.pop_probability(rest, "prob", f"{where}.prob"),
+        sense_prob=checks.pop_probability(rest, "sense_prob", f"{where}.sense_prob"),
         args=tuple(_argument(arg, f"{where}.args[{k}]", size) for k, arg in enumerate(args)),
         extra=rest,
     )
@@ -485,8 +485,8 @@ def _argument(data: Any, where: str, size: int) -> Argument:
     return Argument(
         role=role,
         span=_span(start, end, where, size),
-        prob=checks.taken_probability(rest, "prob", f"{where}.prob"),
-        meaning=checks.taken_string(rest, "meaning", f"{where}.meaning"),
+        prob=checks.pop_probability(rest, "prob", f"{where}.prob"),
+        meaning=checks.pop_string(rest, "meaning", f"{where}.meaning"),
         extra=rest,
     )
 

@@ -66,7 +66,7 @@ def test_every_cell_and_row_that_can_be_clicked_has_an_example():
     inputs = make_inputs()
     tags = {tag for item in items() for tag in item.tags}
     for table in confusion(inputs).tables:
-        assert set(table.finds) <= tags
+        assert set(table.tags) <= tags
     for table in errors(inputs).tables:
-        needed = {find for find, row in zip(table.finds, table.rows, strict=True) if row[1]}
+        needed = {find for find, row in zip(table.tags, table.rows, strict=True) if row[1]}
         assert needed <= tags

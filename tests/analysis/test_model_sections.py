@@ -308,5 +308,5 @@ def test_skipped_sections_name_the_missing_options():
         "errors",
         "examples",
     ]
-    lack = build_sections(make_inputs(model_lack="x holds a CRF", train=TRAIN), ["neighbors"])
+    lack = build_sections(make_inputs(model_problem="x holds a CRF", train=TRAIN), ["neighbors"])
     assert lack[0].skipped == "x holds a CRF"

@@ -76,16 +76,18 @@ def test_an_exported_model_is_refused_and_the_run_is_requested(tmp_path):
     (directory / ENCODER_GRAPH).write_bytes(b"")
     load_model(directory, tmp_path)  # with its weights beside the graph, it still can
     (directory / WEIGHTS).unlink()
-    with pytest.raises(NoSpanModelError, match="is an exported model; pass the run that it was made of"):
+    with pytest.raises(
+        NoSpanModelError, match="is an exported model; pass the run that it was exported from"
+    ):
         load_model(directory, tmp_path)
 
 
-def test_a_model_over_precomputed_vectors_cannot_be_looked_into(tmp_path):
+def test_a_model_over_precomputed_vectors_is_refused(tmp_path):
     directory = saved(tmp_path / "m")
     description = json.loads((directory / "config.json").read_text())
     description["config"]["embedder"] |= {"kind": "elmo", "precomputed": "vectors"}
     (directory / "config.json").write_text(json.dumps(description))
-    with pytest.raises(NoSpanModelError, match="has vectors of its training data only, precomputed"):
+    with pytest.raises(NoSpanModelError, match="has precomputed vectors of its training data only"):
         load_model(directory, tmp_path)
 
 

@@ -32,8 +32,10 @@ def appraise(
 
     Figures are percentages with two digits, except expected calibration errors, which are shares.
     """
-    given = list(_watched(pipeline.label(gold, predicates="given"), "gold predicates", len(gold), progress))
-    found = list(_watched(pipeline.label(gold), "found predicates", len(gold), progress))
+    given = list(
+        _with_progress(pipeline.label(gold, predicates="given"), "gold predicates", len(gold), progress)
+    )
+    found = list(_with_progress(pipeline.label(gold), "found predicates", len(gold), progress))
     arguments = score(gold, given)
     senses = sense_pairs(gold, given)
     errors = {
@@ -58,7 +60,7 @@ def appraise(
     }
 
 
-def _watched(labeled: Iterator[T], step: str, total: int, progress: Progress) -> Iterator[T]:
+def _with_progress(labeled: Iterator[T], step: str, total: int, progress: Progress) -> Iterator[T]:
     for done, item in enumerate(labeled, start=1):
         progress(step, done, total)
         yield item
@@ -69,7 +71,9 @@ def _from_text(pipeline: Pipeline, gold: Sequence[Sentence], progress: Progress)
     if not all(map(has_text, gold)):
         return {}
     documents = list(documents_of(gold))
-    labeled = _watched(pipeline.pipe(doc.text for doc in documents), "plain text", len(documents), progress)
+    labeled = _with_progress(
+        pipeline.pipe(doc.text for doc in documents), "plain text", len(documents), progress
+    )
     return _percentages(end_to_end(map(frames_by_characters, documents), map(frames_by_characters, labeled)))
 
 

@@ -99,7 +99,7 @@ def _cells(system: System, number: int) -> Table:
             for g, f in ordered
         ),
         shown=15,
-        finds=tuple(tag_of(system.name, *pair) for pair in ordered),
+        tags=tuple(tag_of(system.name, *pair) for pair in ordered),
     )
 
 

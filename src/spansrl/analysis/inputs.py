@@ -70,13 +70,13 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Everything that sections are built from; `model_lack` is why a given model cannot be used."""
+    """Everything that sections are built from; `model_problem` is why a given model cannot be used."""
 
     gold: Sequence[Sentence]
     systems: Sequence[System]
     train: Sequence[Sentence] | None = None
     model: SpanModel | None = None
-    model_lack: str = ""
+    model_problem: str = ""
     settings: Settings = Settings()
     progress: Progress = no_progress
 

@@ -59,17 +59,17 @@ def _table(table: Table) -> str:
         f"<th{_number(number)}>{_shown(column.name)}</th>"
         for column, number in zip(table.columns, numbers, strict=True)
     )
-    finds = table.finds or ("",) * len(texts)
+    tags = table.tags or ("",) * len(texts)
     before: list[str] = []
     rows = []
-    for row, find in zip(texts, finds, strict=False):
+    for row, tag in zip(texts, tags, strict=False):
         same = bool(before) and row[: table.grouped] == before[: table.grouped] and table.grouped > 0
         shown = ["" if same and k < table.grouped else text or NOTHING for k, text in enumerate(row)]
         cells = "".join(
             f"<td{_number(number)}>{_shown(text)}</td>" for text, number in zip(shown, numbers, strict=True)
         )
         group = ' class="new-group"' if table.grouped and not same else ""
-        rows.append(f"<tr{group}{_find(find)}>{cells}</tr>")
+        rows.append(f"<tr{group}{_find(tag)}>{cells}</tr>")
         before = row
     body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
     notes = "".join(

@@ -166,7 +166,7 @@ def _repair_all(inputs: Inputs, number: int) -> tuple[Table, tuple[float, ...]]:
         ),
         note="Pieces of split arguments (C-) count as spans of their own. Errors that remain at the end need "
         f"more than one repair of a span; search for '{BEYOND}' to see examples.",
-        finds=("", *(tag_of(system.name, name) for name, _ in REPAIRS)),
+        tags=("", *(tag_of(system.name, name) for name, _ in REPAIRS)),
     )
     return table, tuple(f1)
 

@@ -51,14 +51,14 @@ def build_sections(inputs: Inputs, only: Sequence[str] = ()) -> list[Section]:
 
 
 def _build(plan: Plan, inputs: Inputs) -> Section:
-    lacking = _lacking(plan, inputs)
-    return Section(plan.name, plan.title, skipped=lacking) if lacking else plan.build(inputs)
+    missing = _missing(plan, inputs)
+    return Section(plan.name, plan.title, skipped=missing) if missing else plan.build(inputs)
 
 
-def _lacking(plan: Plan, inputs: Inputs) -> str:
+def _missing(plan: Plan, inputs: Inputs) -> str:
     """What a section needs and does not have, in one line; empty if nothing is missing."""
-    if plan.needs_model and inputs.model_lack:
-        return inputs.model_lack
+    if plan.needs_model and inputs.model_problem:
+        return inputs.model_problem
     options = []
     if plan.needs_model and inputs.model is None:
         options.append("--model DIR (a span model)")

@@ -33,7 +33,7 @@ class Table:
     """Rows under named columns; `name` is its file's.
 
     `shown` limits the rows on a page, never those in the CSV file. The first `grouped` columns are shown once
-    for successive rows that share them. `finds` has the tag of each row's examples, '' for a row without.
+    for successive rows that share them. `tags` has the tag of each row's examples, '' for a row without.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Table:
     note: str = ""
     shown: int | None = None
     grouped: int = 0
-    finds: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
     systems: bool = False  # the columns marked as `best` are systems
 
     def texts(self) -> list[list[str]]:

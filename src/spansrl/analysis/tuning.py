@@ -36,7 +36,7 @@ def tune(pipeline: Pipeline, gold: Sequence[Sentence]) -> Calibration:
     """The calibration under which a pipeline's probabilities fit the gold sentences best."""
     odds, right = predicate_pairs(gold, pipeline.model)
     exact = Calibration(arguments=Exact(), senses=Exact())
-    plain = replace(pipeline, model=Remembering(pipeline.model), calibration=exact, min_prob=0.0)
+    plain = replace(pipeline, model=CachedModel(pipeline.model), calibration=exact, min_prob=0.0)
     handicap = best_handicap(plain, gold)
     given = list(with_handicap(plain, handicap).label(gold, predicates="given"))
     # Most tokens are clearly not predicates; the curve is for those that might be shown.
@@ -81,7 +81,7 @@ def recalibrate(directory: Path, gold: Sequence[Sentence]) -> Calibration:
     return calibration
 
 
-class Remembering:
+class CachedModel:
     """A model that keeps its scores, so that they can be decoded again."""
 
     def __init__(self, model: Model) -> None:

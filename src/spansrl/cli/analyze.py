@@ -109,7 +109,7 @@ def command(
             ],
             train=list(read_sentences(train, format)) if train else None,
             model=loaded,
-            model_lack=lack,
+            model_problem=lack,
             settings=Settings(
                 samples=samples,
                 seed=seed,

@@ -99,7 +99,7 @@ class _BlockReader:
         extra: dict[str, Any] = {}
         for column, cells in zip(self.layout.columns, fixed, strict=True):
             if column.kind is Kind.CELLS:
-                if says_anything(cells, column):
+                if has_content(cells, column):
                     extra[column.key] = list(cells)
             elif column.kind is Kind.CONSTANT:
                 constants.append(self._constant(column, cells))
@@ -239,7 +239,7 @@ def _with_brackets(prop: Proposition, phrases: list[Phrase], size: int) -> Propo
     return replace(prop, extra={**prop.extra, BRACKETS_KEY: column})
 
 
-def says_anything(cells: Sequence[str], column: Column) -> bool:
+def has_content(cells: Sequence[str], column: Column) -> bool:
     """Whether a column has any content; the reader does not keep empty columns."""
     return any(cell != column.empty for cell in cells)
 

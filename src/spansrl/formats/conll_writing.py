@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from spansrl.errors import DataError, FormatError, counted
-from spansrl.formats.conll import Ids, says_anything, unless_empty
+from spansrl.formats.conll import Ids, has_content, unless_empty
 from spansrl.formats.layouts import CONLL05_FORMS, FORM_KEY, NOTHING, UNNAMED, Column, Kind, Layout
 from spansrl.structures import Proposition, Sentence
 from spansrl.tags import (
@@ -123,7 +123,7 @@ class _SentenceWriter:
                 return self._senses(props)
             case Kind.CELLS:
                 cells = sent.extra.get(column.key)
-                if not _is_strings(cells, size) or not says_anything(cells, column):
+                if not _is_strings(cells, size) or not has_content(cells, column):
                     return [column.empty] * size
                 self.held.add(column.key)
                 return [self._clean(cell) for cell in cells]

@@ -35,22 +35,22 @@ def read_frame_file(content: bytes, path: str) -> tuple[list[Roleset], FormatErr
     A broken file gives the rolesets that can be read without its examples; the error has their number.
     """
     reader = FrameReader()
-    rolesets, fault = reader.rolesets, reader.read(content)
+    fault = reader.read(content)
     if fault is None:
-        return rolesets, None
-    again = FrameReader()
-    worse, rest = again.read(_without_examples(content)), again.rolesets
-    kept = rest if worse is None or len(rest) > len(rolesets) else rolesets
-    message = f"{fault}; {_done(len(kept), whole=worse is None)}"
+        return reader.rolesets, None
+    retry = FrameReader()
+    is_whole = retry.read(_without_examples(content)) is None
+    kept = retry.rolesets if is_whole else max(reader.rolesets, retry.rolesets, key=len)
+    message = f"{fault}; {_outcome(len(kept), is_whole)}"
     return kept, FormatError(message, path=path, line=fault.line)
 
 
-def _done(kept: int, *, whole: bool) -> str:
+def _outcome(kept: int, is_whole: bool) -> str:
     """What was kept of a broken file, and what to do about it."""
     if not kept:
         return f"nothing of it is kept: {_ADVICE}"
     number = counted(kept, "roleset")
-    if whole:
+    if is_whole:
         return f"only its examples are broken, which are not needed: {number} kept, nothing to do"
     return f"{number} kept, others may be missing: {_ADVICE}"
 
