@@ -15,15 +15,11 @@ import spansrl
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
-SHOTS = {  # name: width, height, color scheme, phone
-    "page-light": (940, 1060, "light", False),
-    "page-dark": (940, 1060, "dark", False),
-    "page-phone": (390, 844, "light", True),
-}
+WIDTH, HEIGHT = 940, 960
 
 
 def write_page_pictures() -> None:
-    """The page with a text: as a downloaded SVG, and as photographs."""
+    """The page with a text: as a downloaded SVG, and as screenshots."""
     sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "server")]
     from test_page import HERO, Page
 
@@ -34,9 +30,9 @@ def write_page_pictures() -> None:
         wait_until(lambda: client.get("/readyz").status == 200)
         browser = _driver()
         page = Page(client, browser)
-        for name, (width, height, scheme, phone) in SHOTS.items():
-            metrics = {"width": width, "height": height, "deviceScaleFactor": 1 + phone, "mobile": phone}
-            browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        metrics = {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        for scheme in ("light", "dark"):
             media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
             browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
             page.open("#text=" + quote(HERO))
@@ -44,9 +40,8 @@ def write_page_pictures() -> None:
             page.script("document.body.style.fontFamily = 'Arial'")  # not every system-ui looks good
             shot = browser.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": False})
             image = Image.open(io.BytesIO(base64.b64decode(shot["data"])))
-            image.quantize(128).save(IMAGES / f"{name}.png", optimize=True)
-            if name == "page-light":
-                (IMAGES / "hero.svg").write_text(page.saved("svg")[1] + "\n", encoding="utf-8")
+            image.quantize(128).save(IMAGES / f"page-{scheme}.png", optimize=True)
+        (IMAGES / "hero.svg").write_text(page.saved("svg")[1] + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -285,6 +285,19 @@ def test_labels_of_one_picture_never_overlap(phone, framed):
     assert overlaps == []
 
 
+def test_a_label_moves_to_the_right_if_it_still_begins_under_its_bar(page, framed):
+    page.label("Today museums purchased paintings.", "1 sentence, 1 predicate.")
+    boxes = page.script(
+        "const box = (part) => part.getBoundingClientRect();"
+        "const parts = (mark) => ['.bar', '.name'].map((part) => box(mark.querySelector(part)));"
+        "return [...document.querySelectorAll('.mark')].map(parts)"
+        ".map(([bar, name]) => [bar.left, bar.right, name.left, name.top])"
+    )
+    assert len({round(top) for *_, top in boxes}) == 1
+    assert any(name > left + 4 for left, _, name, _ in boxes)
+    assert all(left - 4 < name < right for left, right, name, _ in boxes)
+
+
 def test_predicates_are_read_in_plain_english(page, framed):
     page.label(LONG, "1 sentence, 1 predicate.")
     assert page.text(".readings li") == (
@@ -381,6 +394,7 @@ def test_the_json_is_the_servers_answer(page):
     assert json.loads(page.copied("json")) == expected
     name, content = page.saved("json")
     assert (name, json.loads(content)) == ("spansrl.json", expected)
+    assert json.dumps(["The", "cat", "chased", "a", "mouse", "."], separators=(",", ":")) in content
 
 
 def test_the_csv_can_be_read_back(page):
@@ -701,7 +715,8 @@ def test_long_descriptions_of_roles_are_shortened_for_labels(page):
         "repairer, agent": "repairer",
         "agent, causer": "agent",
         "wait-er (not waiter, that's the other sense)": "wait-er",
-        "benefactive or destination brought-for, brought-to,": "benefactive or destination brought-for",
+        "benefactive or destination brought-for, brought-to,": "benefactive",
+        "entity in motion / 'comer'": "entity in motion",
         "(first) thing(s) being united": "thing being united",
         "(": "(",
     }

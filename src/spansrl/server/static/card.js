@@ -50,7 +50,7 @@ function predicatePart(sentence, prop, arg) {
   const facts = [["Sense", element("strong", {}, senseOf(prop) || "not known")]];
   if (prop.definition) facts.push(["Definition", prop.definition]);
   if (prop.sense_prob !== undefined) facts.push(["Probability", likelihood(prop.sense_prob)]);
-  if (prop.type) facts.push(["Type", prop.type + (prop.prob === undefined ? "" : ` (${percent(prop.prob)} likely to be a predicate)`)]);
+  if (prop.type) facts.push(["Type", prop.type + (prop.prob === undefined ? "" : ` (probability ${percent(prop.prob)})`)]);
   return [list(facts), ...rolesPart(sentence, prop, arg), ...othersPart(prop)];
 }
 

@@ -14,10 +14,10 @@ export function counted(number, word) {
   return `${number} ${word}${number === 1 ? "" : "s"}`;
 }
 
-// Never "0 %" or "100 %" for something that is merely unlikely or likely.
+// Never "0%" or "100%" for something that is merely unlikely or likely.
 export function percent(prob) {
-  const inside = prob > 0 && prob < 1 ? Math.min(Math.max(prob, 0.01), 0.99) : prob;
-  return `${Math.round(100 * inside)}%`;
+  if (prob > 0 && prob < 0.005) return "<1%";
+  return `${Math.round(100 * (prob < 1 ? Math.min(prob, 0.99) : prob))}%`;
 }
 
 function fill(made, attributes, children) {

@@ -1,6 +1,6 @@
 // The geometry of a picture: words with natural spacing, and under each line one row per predicate that has
-// something there. Bars have no room for labels when their words are short, so labels go below the bars; where two
-// labels would collide, the left one goes further down and a thin line leads to it. No drawing here: see svg.js, png.js.
+// something there. A label is below its bar. Where two labels would collide, the right one moves to the right if it
+// still begins under its bar; otherwise the left one moves down and a thin line leads to it. For drawing, see svg.js, png.js.
 
 import { percent } from "./dom.js";
 import { shortCode } from "./roles.js";
@@ -8,9 +8,10 @@ import { marksOf, predicateSpans, spaceBefore } from "./sentence.js";
 
 export const FONT = 'Arial, Helvetica, "Liberation Sans", system-ui, sans-serif'; // as wide everywhere as possible
 export const SIZES = { word: 18, name: 13, code: 11 };
-export const CODE_GAP = 5; // between a label's name and its code
+export const CODE_GAP = 4; // between a label's name and its code
 export const UNSURE = 0.5; // below this probability a mark is faint
-const LINE = 30, BAR = 6, LANE = 17, ROW_GAP = 9, LINE_GAP = 14, LABEL_GAP = 6, NARROWEST_NAME = 150;
+const LINE = 30, BAR = 6, LANE = 17, ROW_GAP = 9, LINE_GAP = 14, LABEL_GAP = 9, NARROWEST_NAME = 150;
+const FARTHEST = 0.67; // of the width of a bar: where its label begins at the latest
 
 const canvas = document.createElement("canvas").getContext("2d");
 
@@ -69,15 +70,14 @@ function addRow(picture, row) {
   picture.height += BAR + (Math.max(...row.map((one) => one.label.lane)) + 1) * LANE + ROW_GAP;
 }
 
-// Short codes (A1 for ARG1) where they save a lane.
+// Meanings with codes (buyer A0), or without where that saves a lane.
 function setLabels(row, width) {
   const lanes = (codeOf) => {
     for (const one of row) one.label = labelOf(one, width, codeOf(one.mark.code));
-    setLanes(row);
+    setLanes(row, width);
     return Math.max(...row.map((one) => one.label.lane));
   };
-  const asIs = (code) => code;
-  if (lanes(asIs) <= lanes(shortCode)) lanes(asIs);
+  if (lanes(shortCode) <= lanes(() => "")) lanes(shortCode);
 }
 
 // A label is below its bar, from the bar's start, and moves left where the line ends.
@@ -92,13 +92,27 @@ function labelOf({ mark, x1, x2, first, of }, width, role) {
   return { name, code, bold: !unsure, nameWidth, width: total, x: Math.max(0, Math.min(x1, width - total)) };
 }
 
-// From right to left: a label goes one lane below all those on its right that it would run into.
-function setLanes(placed) {
+// From right to left: a label moves those on its right, or goes one lane below all those that it would run into.
+function setLanes(placed, width) {
   for (let k = placed.length - 1; k >= 0; k -= 1) {
     const mine = placed[k].label;
-    const hit = placed.slice(k + 1).map((one) => one.label).filter((other) => other.width && overlap(mine, other));
+    const others = placed.slice(k + 1).filter((one) => one.label.width);
+    moveRight(others, mine.x + mine.width + LABEL_GAP, width);
+    const hit = others.map((one) => one.label).filter((other) => overlap(mine, other));
     mine.lane = Math.max(-1, ...hit.map((other) => other.lane)) + 1;
   }
+}
+
+// Make room up to x, if all labels in the way can move.
+function moveRight(placed, x, width) {
+  const moves = [];
+  for (const { label, x1, x2 } of placed) {
+    if (label.x >= x) break;
+    if (label.lane > 0 || x > x1 + FARTHEST * (x2 - x1) || x + label.width > width) return;
+    moves.push([label, x]);
+    x += label.width + LABEL_GAP;
+  }
+  for (const [label, to] of moves) label.x = to;
 }
 
 const overlap = (one, other) => one.x < other.x + other.width + LABEL_GAP && other.x < one.x + one.width + LABEL_GAP;

@@ -83,7 +83,20 @@ function summary() {
 
 // The format that programs get, without the frames that the page asked for.
 const EXPLANATIONS = ["definition", "roles", "alternatives"];
-const jsonOf = (shown) => JSON.stringify(shown, (key, value) => (EXPLANATIONS.includes(key) ? undefined : value), 2);
+
+function jsonOf(shown) {
+  return indented(JSON.parse(JSON.stringify(shown, (key, value) => (EXPLANATIONS.includes(key) ? undefined : value))));
+}
+
+// What is short, and every list of plain values, is on one line.
+function indented(value, margin = "") {
+  const flat = JSON.stringify(value);
+  const isList = Array.isArray(value);
+  if (flat.length < 100 || (isList && value.every((one) => typeof one !== "object"))) return flat;
+  const inner = `${margin}  `;
+  const parts = Object.entries(value).map(([key, one]) => (isList ? "" : `${JSON.stringify(key)}: `) + indented(one, inner));
+  return `${isList ? "[" : "{"}\n${inner}${parts.join(`,\n${inner}`)}\n${margin}${isList ? "]" : "}"}`;
+}
 
 function suggestPredicates() {
   const names = new Set(propsIn(result).map((prop) => prop.lemma).filter(Boolean));

@@ -2,10 +2,10 @@
 
 import { element } from "./dom.js";
 import { UNSURE } from "./layout.js";
-import { baseRole, meaningOf, nameOf } from "./roles.js";
+import { nameOf } from "./roles.js";
 import { marksOf, predicateWords, senseOf, spaceBefore } from "./sentence.js";
 
-const SELF_EXPLAINING = ["ARGM-MOD", "ARGM-NEG", "ARGM-DIS", "AM-MOD", "AM-NEG", "AM-DIS"];
+const SELF_EXPLAINING = /^R-|^A(RG)?M-(MOD|NEG|DIS)$/; // "who", "would", "not", "but"
 const LONGEST_GAP = 8; // tokens without a role between two parts
 
 export function readingOf(sentence, prop) {
@@ -34,9 +34,8 @@ function part(sentence, mark) {
   const text = joined(sentence, mark.start, mark.end);
   if (mark.arg === null) return [element("strong", { class: "verb" }, text)];
   const strong = element("strong", { class: mark.group }, text);
-  if (SELF_EXPLAINING.includes(baseRole(mark.arg.role))) return [strong];
-  const role = meaningOf(mark.arg) === undefined ? mark.arg.role : nameOf(mark.arg).replace(/^… /, "").replace(/^→/, "refers to");
-  return [strong, " ", element("em", {}, `(${role}${mark.prob < UNSURE ? "?" : ""})`)];
+  if (SELF_EXPLAINING.test(mark.arg.role)) return [strong];
+  return [strong, " ", element("em", {}, `(${nameOf(mark.arg).replace(/^… /, "")}${mark.prob < UNSURE ? "?" : ""})`)];
 }
 
 function gap(sentence, start, end) {

@@ -16,6 +16,7 @@ const MODIFIERS = {
 // Shorter than the meanings, for labels.
 const SHORT = { DIS: "connective", MOD: "modal" };
 
+const LONGEST = 25; // characters; from longer meanings only the first alternative is shown
 const GENERIC = ["agent", "patient", "theme", "cause", "causer", "logical subject"];
 
 export const GROUPS = ["arg0", "arg1", "arg2", "arg3", "arg4", "arg5", "time", "place", "manner", "clause"];
@@ -40,10 +41,11 @@ export function meaningOf(arg) {
   return arg.meaning ?? (isModifier(arg.role) ? MODIFIERS[suffixOf(arg.role)] : undefined);
 }
 
-// PropBank's descriptions have remarks and alternatives: "agent, attacker (if any)" is short for "attacker".
+// PropBank's descriptions have remarks and alternatives: "agent, attacker (if any)" becomes "attacker".
 export function shortened(meaning) {
-  const parts = meaning.replace(/\([^)]*\)?/g, " ").split(/[,;]/).map((part) => part.replace(/\s+/g, " ").trim()).filter(Boolean);
-  return parts.find((part) => !GENERIC.includes(part.toLowerCase())) ?? parts[0] ?? meaning;
+  const parts = meaning.replace(/\([^)]*\)?/g, " ").split(/[,;]| \/ /).map((part) => part.replace(/\s+/g, " ").trim()).filter(Boolean);
+  const best = parts.find((part) => !GENERIC.includes(part.toLowerCase())) ?? parts[0] ?? meaning;
+  return best.length > LONGEST ? best.split(" or ")[0] : best;
 }
 
 // The meaning as a label: "→ buyer" refers back to the buyer, "… buyer" continues it.

@@ -7,10 +7,9 @@ export function pythonCode(text, settings) {
   return `import spansrl
 
 srl = spansrl.load()
-document = srl(${JSON.stringify(text)}${options.join("")})
-for sent in document.sentences:
-    for prop in sent.props:
-        print(prop.sense, [(arg.role, sent.text_of(arg), arg.meaning) for arg in prop.args])
+doc = srl(${JSON.stringify(text)}${options.join("")})
+for prop in doc.props:
+    print(prop.sense, [(arg.role, arg.text, arg.meaning) for arg in prop.args])
 `;
 }
 

@@ -7,9 +7,9 @@ import { predicateWords, senseOf, wordsOf } from "./sentence.js";
 const COLUMNS = [
   { key: "sentence", title: "Sentence", look: "number wide" },
   { key: "predicate", title: "Predicate" },
-  { key: "sense", title: "Sense" },
+  { key: "sense", title: "Sense", look: "name" },
   { key: "type", title: "Type", look: "wide" },
-  { key: "role", title: "Role" },
+  { key: "role", title: "Role", look: "name" },
   { key: "meaning", title: "Meaning" },
   { key: "words", title: "Words", look: "words" },
   { key: "prob", title: "Probability", look: "number" },
