@@ -29,10 +29,9 @@ THEMES = {
 
 
 class Shades(NamedTuple):
-    """The colors of one group on one background: its bar, a light tint, and its labels."""
+    """The colors of one group on one background: its bar and its labels."""
 
     line: str
-    tint: str
     label: str
 
 
@@ -45,14 +44,14 @@ class Group(NamedTuple):
     dark: Shades
 
 
-_BLUE = Shades("#0072b2", "#d4e7f2", "#00639b"), Shades("#0072b2", "#123145", "#5ea6ce")
-_ORANGE = Shades("#e69f00", "#fbefd4", "#885e00"), Shades("#e69f00", "#4e3d17", "#e8a817")
-_GREEN = Shades("#009e73", "#d4efe7", "#007052"), Shades("#009e73", "#123c35", "#47b99a")
-_PURPLE = Shades("#cc79a7", "#f6e8f0", "#895170"), Shades("#cc79a7", "#473342", "#d898bb")
-_SKY = Shades("#56b4e9", "#e2f2fb", "#336a89"), Shades("#56b4e9", "#284254", "#69bceb")
-_VERMILION = Shades("#d55e00", "#f8e4d4", "#a04600"), Shades("#d55e00", "#492c17", "#e2904f")
-_YELLOW = Shades("#c2b935", "#fcfadf", "#736d20"), Shades("#f0e442", "#504f28", "#f0e442")
-_GRAY = Shades("#7f7f7f", "#e9e9e9", "#626262"), Shades("#7f7f7f", "#333438", "#a5a5a5")
+_BLUE = Shades("#0072b2", "#00639b"), Shades("#0072b2", "#5ea6ce")
+_ORANGE = Shades("#e69f00", "#885e00"), Shades("#e69f00", "#e8a817")
+_GREEN = Shades("#009e73", "#007052"), Shades("#009e73", "#47b99a")
+_PURPLE = Shades("#cc79a7", "#895170"), Shades("#cc79a7", "#d898bb")
+_SKY = Shades("#56b4e9", "#336a89"), Shades("#56b4e9", "#69bceb")
+_VERMILION = Shades("#d55e00", "#a04600"), Shades("#d55e00", "#e2904f")
+_YELLOW = Shades("#c2b935", "#736d20"), Shades("#f0e442", "#f0e442")
+_GRAY = Shades("#7f7f7f", "#626262"), Shades("#7f7f7f", "#a5a5a5")
 
 GROUPS = {
     "arg0": Group(False, 63, *_BLUE),

@@ -8,7 +8,7 @@ setting.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import cache
 from html import escape
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ _WORDS_HEIGHT, _BAR, _LABELS, _ROW_GAP, _LINE_GAP = 24.0, 4.0, 14.0, 6.0, 12.0
 _NARROWEST = 160.0
 _DASH, _DASH_GAP = 7.0, 3.0
 
-LEGEND = "Solid bar: argument · dashed bar: modifier, such as time or place · faint: probability below 50 %"
+LEGEND = "Solid bar: core role · dashed bar: modifier, such as time or place · faint: probability below 50%"
 
 
 def sentence_svg(
@@ -92,13 +92,9 @@ class _Word(NamedTuple):
 
 
 def _word(token: str, limit: float, *, bold: bool) -> _Word:
-    measure = partial(_width, size=_WORD * (_BOLD if bold else 1))
-    text = fit(visible(token), limit, measure)
-    return _Word(text, min(measure(text), limit), bold)
-
-
-def _width(text: str, size: float) -> float:
-    return advance(text) * size
+    size = _WORD * (_BOLD if bold else 1)
+    text = fit(visible(token), limit, lambda text: advance(text) * size)
+    return _Word(text, min(advance(text) * size, limit), bold)
 
 
 def _label_width(text: str) -> float:

@@ -54,8 +54,7 @@ def sentence_text(
     clean = partial(_shown, width=width, encoding=encoding, pen=pen)
     rows = rows_of(sent, frames, auxiliaries=auxiliaries, clean=clean)
     words = [clean(token) for token in sent.tokens]
-    predicates = {row.number for row in rows}
-    bold = {sent.props[number].pred for number in predicates} if color else set()
+    bold = {sent.props[row.number].pred for row in rows} if color else set()
     lines = lay_out(sent, rows, [columns(word) for word in words], columns, limit=width, space=1)
     drawn = ["\n".join(_drawn(line, words, bold, pen, color)) for line in lines]
     if listed := [part for item in unexplained(rows, lines) for part in _listed(*item, width, pen, color)]:
