@@ -6,10 +6,10 @@ import { predicateWords, senseOf, wordsOf } from "./sentence.js";
 
 const COLUMNS = [
   { key: "sentence", title: "Sentence", look: "number wide" },
-  { key: "predicate", title: "Predicate" },
-  { key: "sense", title: "Sense", look: "name" },
+  { key: "predicate", title: "Predicate", look: "nowrap" },
+  { key: "sense", title: "Sense", look: "nowrap" },
   { key: "type", title: "Type", look: "wide" },
-  { key: "role", title: "Role", look: "name" },
+  { key: "role", title: "Role", look: "nowrap" },
   { key: "meaning", title: "Meaning" },
   { key: "words", title: "Words", look: "words" },
   { key: "prob", title: "Probability", look: "number" },
