@@ -80,7 +80,7 @@ def load_model(path: Path, cache: Path) -> LoadedModel:
     if directory.is_exported and not (path / WEIGHTS).exists():
         raise NoSpanModelError(f"{path} is an exported model; pass the run that it was exported from.")
     if directory.config is not None and directory.config.embedder.precomputed:
-        advice = "pass a model with ELMo's own weights."
+        advice = "use a model with ELMo's own weights."
         raise NoSpanModelError(f"{path} has precomputed vectors of its training data only; {advice}")
     model, output = load_torch_model(directory)
     if not all(network.output.scores_spans for network in model.networks):
