@@ -96,7 +96,7 @@ def scores(study: Study) -> str:
 
 
 def boundaries(study: Study, comparison: str) -> str:
-    """Boundary F1, and label accuracy on a system's own right boundaries and on the common ones."""
+    """Boundary F1, and label accuracy on a system's own correct boundaries and on the common ones."""
     rows: dict[str, list[str]] = {}
     heads = []
     for part in study.parts(comparison):

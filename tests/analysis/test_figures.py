@@ -52,8 +52,8 @@ def test_boundaries_and_label_accuracy_by_hand():
     assert span["span − it"] is None
     assert crf["span − it"] == pytest.approx(span["F1"] - crf["F1"])
     span, crf = table(section, "label-accuracy")
-    assert (span["right boundaries"], span["wrong labels"], span["accuracy %"]) == (5, 1, pytest.approx(80))
-    assert (crf["right boundaries"], crf["wrong labels"], crf["accuracy %"]) == (5, 2, pytest.approx(60))
+    assert (span["correct boundaries"], span["wrong labels"], span["accuracy %"]) == (5, 1, pytest.approx(80))
+    assert (crf["correct boundaries"], crf["wrong labels"], crf["accuracy %"]) == (5, 2, pytest.approx(60))
 
 
 def test_one_system_alone_is_compared_with_nothing():
@@ -132,7 +132,7 @@ def test_confusions_are_percentages_of_the_errors_of_a_gold_label():
     assert tuple(row.values()) == ("A2", "AM-DIR", 1, 100.0, 100.0)
     first, second = table(section, "confusion-2")
     assert (first["gold"], first["predicted"], first["% of the label's errors"]) == ("A0", "A1", 100)
-    assert first["% of the label's right boundaries"] == 50
+    assert first["% of the label's correct boundaries"] == 50
     assert (second["gold"], second["predicted"]) == ("A2", "AM-DIR")
 
 

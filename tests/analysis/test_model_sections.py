@@ -90,9 +90,13 @@ def test_neighbors_that_agree_are_counted_for_right_and_wrong_predictions():
     section = neighbors(with_vectors(make_inputs(train=TRAINING, settings=settings)))
     rows = {row["of 2 neighbors agree"]: row for row in table(section, "consistency")}
     # AM-DIR has two training spans right there; A0, A1 and AM-TMP have one each, so the second is another.
-    assert [rows[n]["right boundaries"] for n in (0, 1, 2)] == [0, 4, 1]
-    assert (rows[0]["label right %"], rows[1]["label right %"], rows[2]["label right %"]) == (None, 100, 0)
-    assert [(rows[n]["all predicted"], rows[n]["right %"]) for n in (0, 1, 2)] == [
+    assert [rows[n]["correct boundaries"] for n in (0, 1, 2)] == [0, 4, 1]
+    assert (rows[0]["label correct %"], rows[1]["label correct %"], rows[2]["label correct %"]) == (
+        None,
+        100,
+        0,
+    )
+    assert [(rows[n]["all predicted"], rows[n]["correct %"]) for n in (0, 1, 2)] == [
         (0, None),
         (4, 100),
         (1, 0),

@@ -1,4 +1,4 @@
-"""Section 2: boundaries without labels (the paper's Table 4), labels on right boundaries (its Table 5).
+"""Section 2: boundaries without labels (the paper's Table 4), labels on correct boundaries (its Table 5).
 
 Both are the figures of the official scorer's option -C, as means over the runs of a system.
 """
@@ -15,14 +15,14 @@ from spansrl.evaluation import Score
 from spansrl.evaluation.counts import NONE, aligned, pair, percent, propositions
 from spansrl.tags import VERB
 
-NAME, TITLE = "boundaries", "Span boundaries and labels on right boundaries"
+NAME, TITLE = "boundaries", "Span boundaries and labels on correct boundaries"
 
 
 def boundaries(inputs: Inputs) -> Section:
-    """Scores of span boundaries, and of labels on right boundaries."""
+    """Scores of span boundaries, and of labels on correct boundaries."""
     intro = (
-        "A predicted span is right here if its boundaries are those of a gold argument, whatever its label; "
-        "the label's accuracy is then measured on the right spans alone."
+        "A predicted span is correct here if its boundaries are those of a gold argument, whatever its "
+        "label. The accuracy of labels is measured on the correct spans alone."
     )
     common = (_common(inputs),) if len(inputs.systems) > 1 else ()
     parts = (_boundaries(inputs), _accuracies(inputs), *common, _by_label(inputs))
@@ -55,9 +55,9 @@ def _accuracies(inputs: Inputs) -> Table:
         right = fmean(run.score.unlabeled.correct for run in system.runs)
         wrong = fmean(_n_wrong(run.score) for run in system.runs)
         rows.append(([round(right), round(wrong)], [run.score.label_accuracy for run in system.runs]))
-    heads = (*columns("system", "right boundaries", "wrong labels"), Column("accuracy %", best=True))
-    title = "Labels on right boundaries (Table 5 of the paper)"
-    note = "Each system on its own right boundaries."
+    heads = (*columns("system", "correct boundaries", "wrong labels"), Column("accuracy %", best=True))
+    title = "Labels on correct boundaries (Table 5 of the paper)"
+    note = "Each system on its own correct boundaries."
     return _per_system(inputs, "label-accuracy", title, heads, rows, note=note)
 
 
@@ -66,7 +66,7 @@ def _n_wrong(score: Score) -> int:
 
 
 def common_labels(inputs: Inputs) -> list[tuple[str, list[str]]]:
-    """The gold arguments whose boundaries all runs have right: their gold label, and each run's label."""
+    """The gold arguments whose boundaries all runs get right: their gold label, and each run's label."""
     found: list[tuple[str, list[str]]] = []
     sentences = [run.sentences for system in inputs.systems for run in system.runs]
     for gold_frames, answers in aligned(inputs.gold, *sentences):
@@ -87,7 +87,7 @@ def _common(inputs: Inputs) -> Table:
     accuracies = iter([percent(n, len(found)) for n in right])
     rows = [([len(found)], [next(accuracies) for _ in system.runs]) for system in inputs.systems]
     heads = (*columns("system", "common boundaries"), Column("accuracy %", best=True))
-    title = "Labels on the boundaries that all systems have right"
+    title = "Labels on the boundaries that all systems get right"
     return _per_system(inputs, "label-accuracy-common", title, heads, rows)
 
 
@@ -136,7 +136,7 @@ def _by_label(inputs: Inputs) -> Table:
         ("label", f"found by {names[0]}"),
         names,
         rows,
-        note=f"Labels with {inputs.settings.min_count} or more right boundaries.",
+        note=f"Labels with {inputs.settings.min_count} or more correct boundaries.",
     )
 
 

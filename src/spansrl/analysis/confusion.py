@@ -1,7 +1,7 @@
 """Section 4: which labels are confused with each other (the paper's Figure 2).
 
-As in He+ 2017, only arguments with right boundaries and a wrong label count: a row has the distribution of a
-gold label's labeling errors, in percent.
+As in He+ 2017, only arguments with correct boundaries and a wrong label count: a row has the distribution of
+a gold label's errors, in percent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OTHER = "other"
 def confusion(inputs: Inputs) -> Section:
     """A matrix for each system, and the pairs that are confused most."""
     intro = (
-        "Of the arguments with right boundaries and a wrong label: which label they got instead. "
+        "Of the arguments with correct boundaries and a wrong label: which label they got instead. "
         "Each row of a matrix adds up to 100 %."
     )
     parts: list[Table | Picture] = []
@@ -39,7 +39,7 @@ def tag_of(system: str, gold: str, predicted: str) -> str:
 
 
 def labeling_errors(system: System) -> Mapping[tuple[str, str], int]:
-    """How often an argument with right boundaries has each wrong label."""
+    """How often an argument with correct boundaries has each wrong label."""
     return {(gold, found): n for (gold, found), n in right_boundaries(system.score).items() if gold != found}
 
 
@@ -93,7 +93,9 @@ def _cells(system: System, number: int) -> Table:
     return Table(
         f"confusion-{number}",
         f"Most frequent labeling errors of {system.name}",
-        columns("gold", "predicted", "times", "% of the label's errors", "% of the label's right boundaries"),
+        columns(
+            "gold", "predicted", "times", "% of the label's errors", "% of the label's correct boundaries"
+        ),
         tuple(
             (g, f, errors[g, f], percent(errors[g, f], wrong[g]), percent(errors[g, f], totals[g]))
             for g, f in ordered

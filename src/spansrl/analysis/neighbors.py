@@ -108,10 +108,10 @@ def _consistency(queries: Sequence[Query], agreeing: NDArray[np.int64], k: int) 
         predictions.append(percent(right, len(own)) if own else None)
         rows.append((n, len(bounded), labels[-1], len(own), predictions[-1]))
     title = "Neighbors with the predicted label, and how often the prediction is right"
-    heads = (f"of {k} neighbors agree", "right boundaries", "label right %", "all predicted", "right %")
+    heads = (f"of {k} neighbors agree", "correct boundaries", "label correct %", "all predicted", "correct %")
     series = (
-        ("label right, of right boundaries", tuple(labels)),
-        ("right, of all predicted", tuple(predictions)),
+        ("label correct, of correct boundaries", tuple(labels)),
+        ("correct, of all predicted", tuple(predictions)),
     )
     chart = Bars(tuple(str(n) for n in range(k + 1)), series, "%")
     return Table("consistency", title, columns(*heads), tuple(rows)), Picture("consistency", title, chart)
