@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from spansrl import checks
 from spansrl.checks import Json
-from spansrl.errors import DataError, MissingExtraError, counted
+from spansrl.errors import DataError, MissingExtraError, counted, shortened
 
 if TYPE_CHECKING:
     import pandas
+
+_REPR = 40  # characters of a text in a repr
 
 PREDICATE_TYPES = ("verb", "noun", "adjective", "auxiliary")
 
@@ -90,7 +92,7 @@ class Argument:
         return {"role": self.role, **span, **_known(self, "prob", "meaning"), **self.extra}
 
     def __repr__(self) -> str:
-        text = "" if self.words is None else f" {_shortened(self.text)!r}"
+        text = "" if self.words is None else f" {shortened(self.text, _REPR)!r}"
         prob = "" if self.prob is None else f" {self.prob:.2f}"
         return f"<Argument {self.role} [{self.start}:{self.end}]{text}{prob}>"
 
@@ -143,7 +145,7 @@ class Proposition:
     def __repr__(self) -> str:
         if self.words is None:
             return f"<Proposition {self.predicate} [{self.pred}] {counted(len(self.args), 'argument')}>"
-        args = "".join(f", {arg.role} {_shortened(arg.text)!r}" for arg in self.args)
+        args = "".join(f", {arg.role} {shortened(arg.text, _REPR)!r}" for arg in self.args)
         return f"<Proposition {self.predicate} {self.text!r}{args}>"
 
 
@@ -190,7 +192,7 @@ class Sentence:
 
     def __repr__(self) -> str:
         text = " ".join(self.tokens) if self.text is None else self.text
-        return f"<Sentence {_shortened(text)!r} {counted(len(self.props), 'proposition')}>"
+        return f"<Sentence {shortened(text, _REPR)!r} {counted(len(self.props), 'proposition')}>"
 
     def __str__(self) -> str:
         return _drawing([self])
@@ -297,7 +299,7 @@ class Document:
         return self.sentences[index]
 
     def __repr__(self) -> str:
-        return f"<Document {_shortened(self.text)!r} {counted(len(self), 'sentence')}>"
+        return f"<Document {shortened(self.text, _REPR)!r} {counted(len(self), 'sentence')}>"
 
     def __str__(self) -> str:
         return _drawing(self.sentences)
@@ -356,7 +358,7 @@ def _known(value: object, *keys: str) -> Json:
 def _token_tuple(tokens: Any) -> tuple[str, ...]:
     if isinstance(tokens, str) or not isinstance(tokens, Iterable):
         raise DataError(
-            f"Sentence() expects a sequence of tokens, got {_shortened(repr(tokens))}. "
+            f"Sentence() expects a sequence of tokens, got {shortened(repr(tokens), _REPR)}. "
             "To label a text, call the pipeline: srl(text)"
         )
     return tuple(tokens)
@@ -402,10 +404,6 @@ def _data_frame(rows: list[Json]) -> pandas.DataFrame:
 
 def _json(data: Json, indent: int | None) -> str:
     return json.dumps(data, ensure_ascii=False, indent=indent, default=float)  # probabilities may be NumPy's
-
-
-def _shortened(text: str, limit: int = 40) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def _rows(sent: Sentence, number: int, base: int | None) -> list[Json]:

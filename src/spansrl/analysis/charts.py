@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from spansrl.errors import shortened
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -97,7 +99,7 @@ def _new_figure(width: float, height: float, panels: int = 1) -> tuple[Figure, S
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= 32 else f"{name[:31]}…"
+    return shortened(name, 32)
 
 
 def _bars(chart: Bars) -> Figure:

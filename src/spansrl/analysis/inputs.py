@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spansrl.decoding import Order
-from spansrl.errors import DataError
+from spansrl.errors import DataError, shortened
 from spansrl.evaluation import Score, score
 from spansrl.inference.model import Model
 from spansrl.progress import Progress, no_progress
@@ -100,5 +100,4 @@ def predicate_name(sent: Sentence, prop: Proposition) -> str:
 
 def span_text(sent: Sentence, start: int, end: int, longest: int = 80) -> str:
     """The words of a span; of a long one, its beginning and its end."""
-    text = " ".join(sent.tokens[start:end])
-    return text if len(text) <= longest else f"{text[: longest // 2]} … {text[-longest // 2 :]}"
+    return shortened(" ".join(sent.tokens[start:end]), longest)
