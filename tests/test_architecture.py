@@ -19,7 +19,7 @@ TEXT = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 # Imports inside functions: free for the command line, elsewhere only these (module, package).
 LATE = {
     ("spansrl.analysis.charts", "matplotlib"),
-    ("spansrl.nn.embedders.elmo_files", "h5py"),
+    ("spansrl.nn.embedders.elmo", "h5py"),
     ("spansrl.inference.inputs.pieces", "tokenizers"),
     ("spansrl.inference.runtime", "onnxruntime"),
     ("spansrl.inference.loading", "torch"),

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 import torch
 
-from spansrl.errors import DataError, FormatError, MissingExtraError, ModelError
-from spansrl.nn.embedders import elmo_files
+from spansrl.errors import FormatError, MissingExtraError, ModelError
+from spansrl.nn.embedders import elmo_embedder
 from spansrl.nn.embedders.elmo import Elmo, batch_char_ids
-from spansrl.nn.embedders.elmo_files import Precomputed, describe_weights
-from spansrl.nn.embedders.layered import ScalarMix
-from tiny_elmo import FILTERS, FIXTURE, needs_fixture, tiny_options, tiny_weights, write_files
+from spansrl.nn.embedders.elmo_embedder import ElmoSource, describe_weights
+from spansrl.nn.embedders.layered import LayeredEmbedder, ScalarMix
+from spansrl.nn.embedders.precomputed import open_precomputed
+from tiny_elmo import FILTERS, FIXTURE, make_elmo, needs_fixture, tiny_options, tiny_weights, write_files
 
 SENTENCES = [["Cats", "sleep", "."], ["Ünïted"], ["a", "b", "a", "</S>", "x" * 70, "!"], ["Why", "?"]]
 
@@ -82,21 +83,8 @@ def clip(x: np.ndarray, limit: float | None) -> np.ndarray:
 
 
 def run(elmo: Elmo, sentences: list[list[str]]) -> list[np.ndarray]:
-    return _rows(elmo(*batch_char_ids(sentences)), sentences)
-
-
-def run_on(elmo: Elmo, batches: list[list[list[str]]]) -> list[list[np.ndarray]]:
-    """The layers of batches whose rows continue those of the batch before."""
-    states, found = (), []
-    for sentences in batches:
-        chars, words, mask = batch_char_ids(sentences)
-        layers, states = elmo.read(elmo.char_cnn(chars)[words], mask, states)
-        found.append(_rows(layers, sentences))
-    return found
-
-
-def _rows(layers: torch.Tensor, sentences: list[list[str]]) -> list[np.ndarray]:
-    return [layers.numpy()[:, row, : len(tokens)] for row, tokens in enumerate(sentences)]
+    layers = elmo(*batch_char_ids(sentences)).numpy()
+    return [layers[:, row, : len(tokens)] for row, tokens in enumerate(sentences)]
 
 
 @pytest.fixture
@@ -109,15 +97,14 @@ def tiny(tmp_path) -> Elmo:
 
 
 @needs_fixture
-def test_the_published_sentences_give_the_published_top_layer_when_state_is_carried():
+def test_the_published_sentences_give_the_published_top_layer():
     elmo = Elmo.from_files(FIXTURE / "options.json", FIXTURE / "lm_weights.hdf5")
     streams = json.loads((FIXTURE / "sentences.json").read_text(encoding="utf-8"))
-    batches = [[text.split() for text in batch] for batch in zip(*streams, strict=True)]
-    for k, found in enumerate(run_on(elmo, batches)):
-        for stream, layers in enumerate(found):
-            with h5py.File(FIXTURE / f"lm_embeddings_{stream}.hdf5") as file:
-                expected = np.concatenate(list(file[str(k)]), axis=1)
-            np.testing.assert_allclose(layers[2], expected, atol=1e-5, rtol=0)
+    # The first sentence of each stream: the others were computed with the state after the sentence before.
+    for stream, layers in enumerate(run(elmo, [texts[0].split() for texts in streams])):
+        with h5py.File(FIXTURE / f"lm_embeddings_{stream}.hdf5") as file:
+            expected = np.concatenate(list(file["0"]), axis=1)
+        np.testing.assert_allclose(layers[2], expected, atol=1e-5, rtol=0)
 
 
 @needs_fixture
@@ -191,7 +178,7 @@ def test_alone_or_in_any_batch_a_sentence_has_the_same_layers(tiny):
         np.testing.assert_allclose(second, alone, atol=1e-5)
 
 
-def test_what_stands_in_the_padding_changes_nothing_and_comes_out_as_zero(tiny):
+def test_padding_changes_nothing_and_comes_out_as_zero(tiny):
     chars, words, mask = batch_char_ids(SENTENCES)
     garbage = torch.where(mask, words, 5)
     assert not torch.equal(garbage, words)
@@ -205,34 +192,18 @@ def test_nothing_is_carried_from_call_to_call(tiny):
         assert np.array_equal(first, second)
 
 
-def test_carried_state_continues_from_each_rows_own_end(tiny):
-    first, second = [["Cats", "sleep", "."], ["Why"]], [["So", "?"], ["Well", "."]]
-    together, fresh = run_on(tiny, [first, second])[1], run(tiny, second)
-    for row in range(2):
-        [alone] = run_on(tiny, [[first[row]], [second[row]]])[1]
-        np.testing.assert_allclose(together[row], alone, atol=1e-5)
-        assert np.abs(alone[1:] - fresh[row][1:]).max() > 1e-3
-
-
-def test_empty_sentences_take_no_room(tiny):
+def test_empty_sentences_have_no_vectors(tiny):
     [empty, full] = run(tiny, [[], ["a"]])
     assert empty.shape == (3, 0, 8)
     np.testing.assert_allclose(full, run(tiny, [["a"]])[0], atol=1e-5)
     assert run(tiny, [[]])[0].shape == (3, 0, 8)
 
 
-def test_input_that_does_not_fit_is_refused(tiny):
-    chars, words, mask = batch_char_ids(SENTENCES)
-    with pytest.raises(DataError, match=r"character ids \(W, 50\), not \(12, 49\)"):
-        tiny(chars[:, :49], words, mask)
-    with pytest.raises(DataError, match=r"words and mask \(B, T \+ 2\), not \(4, 8\) and \(4, 7\)"):
-        tiny(chars, words, mask[:, 1:])
-
-
-def test_elmo_is_neither_trained_nor_saved(tiny):
-    assert not list(tiny.parameters())
-    assert not tiny.state_dict()
-    assert not tiny(*batch_char_ids(SENTENCES)).requires_grad
+def test_elmo_is_neither_trained_nor_saved(tmp_path):
+    embedder = LayeredEmbedder(ElmoSource(make_elmo(tmp_path / "elmo")), 0.0)
+    assert set(embedder.state_dict()) == {"mix.weights", "mix.gamma"}
+    assert not any(parameter.requires_grad for parameter in embedder.source.elmo.parameters())
+    assert not embedder.source.elmo(*batch_char_ids(SENTENCES)).requires_grad
 
 
 # --- files that are not what they should be
@@ -241,25 +212,15 @@ def test_elmo_is_neither_trained_nor_saved(tiny):
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        (
-            "lstm.projection_dim",
-            None,
-            "the option 'lstm.projection_dim' is missing; is this ELMo's options file?",
-        ),
-        ("lstm", None, "the option 'lstm.n_layers' is missing"),
-        ("char_cnn.embedding", 4, "the option 'char_cnn.embedding.dim' is missing"),
-        ("lstm.dim", 0, "the option 'lstm.dim' is 0; expected an integer, 1 or more"),
-        ("lstm.dim", "64", "the option 'lstm.dim' is '64'; expected an integer, 1 or more"),
-        ("lstm.cell_clip", -3, "the option 'lstm.cell_clip' is -3; expected a positive number or null"),
-        ("lstm.use_skip_connections", "yes", "is 'yes'; expected True or False"),
-        (
-            "char_cnn.activation",
-            "gelu",
-            "the option 'char_cnn.activation' is 'gelu'; expected 'relu' or 'tanh'",
-        ),
-        ("char_cnn.filters", [[1, 4], [51, 4]], "expected [width, count] pairs with widths up to 50"),
-        ("char_cnn.max_characters_per_token", 60, "is 60; expected 50"),
-        ("char_cnn.n_characters", 300, "is 300; expected 261 or 262"),
+        ("char_cnn.filters", None, "cannot be read as ELMo's options"),
+        ("lstm", None, "cannot be read as ELMo's options"),
+        ("lstm", {}, "the option 'n_layers' is missing; is this ELMo's options file?"),
+        ("char_cnn.embedding", {}, "the option 'dim' is missing"),
+        ("lstm.dim", "wide", "invalid literal for int() with base 10: 'wide'"),
+        ("char_cnn.activation", "gelu", "the activation is 'gelu', expected relu or tanh"),
+        ("char_cnn.filters", [1, 4], "cannot be read as ELMo's options"),
+        ("char_cnn.max_characters_per_token", 60, "found 60 characters per token of 262, expected 50 of 262"),
+        ("char_cnn.n_characters", 300, "found 50 characters per token of 300, expected 50 of 262"),
     ],
 )
 def test_options_that_cannot_be_used_are_refused_by_name(tmp_path, key, value, message):
@@ -276,13 +237,13 @@ def test_options_that_cannot_be_used_are_refused_by_name(tmp_path, key, value, m
     assert message in str(caught.value)
 
 
-def test_options_that_are_no_json_or_are_not_there_are_refused(tmp_path):
+def test_options_that_are_not_json_or_are_missing_are_refused(tmp_path):
     path, weights = write_files(tmp_path, tiny_options(), tiny_weights(tiny_options()))
     path.write_text("{", encoding="utf-8")
-    with pytest.raises(ModelError, match=r"options\.json: ELMo's options are not JSON"):
+    with pytest.raises(ModelError, match=r"options\.json: "):
         Elmo.from_files(path, weights)
     path.unlink()
-    with pytest.raises(ModelError, match=r"options\.json: ELMo's options cannot be read \(No such file"):
+    with pytest.raises(ModelError, match=r"options\.json: "):
         Elmo.from_files(path, weights)
 
 
@@ -293,25 +254,25 @@ def test_every_missing_or_misshapen_dataset_is_refused_with_its_shapes(tmp_path,
     files = write_files(tmp_path, options, weights)
     with pytest.raises(ModelError) as caught:
         Elmo.from_files(*files)
-    assert str(caught.value).startswith(f"{files[1]}: the dataset '{name}' of shape {right} is missing")
+    expected = f"{files[1]}: the dataset '{name}' must have shape {right} by the options, found "
+    assert str(caught.value).startswith(f"{expected}none")
     files = write_files(tmp_path, options, weights | {name: np.zeros((2, 2, 2))})
     with pytest.raises(ModelError) as caught:
         Elmo.from_files(*files)
-    wrong = f"{files[1]}: the dataset '{name}' has shape (2, 2, 2), the options require {right}"
-    assert str(caught.value).startswith(wrong)
+    assert str(caught.value).startswith(f"{expected}(2, 2, 2)")
 
 
 @pytest.mark.parametrize("content", [None, b"not HDF5"])
-def test_weights_that_are_no_hdf5_are_refused(tmp_path, content):
+def test_weights_that_are_not_hdf5_are_refused(tmp_path, content):
     options, weights = write_files(tmp_path, tiny_options(), {})
     weights.unlink()
     if content is not None:
         weights.write_bytes(content)
-    with pytest.raises(ModelError, match=r"weights\.hdf5: cannot be read as HDF5"):
+    with pytest.raises(FormatError, match=r"weights\.hdf5: cannot be read as HDF5"):
         Elmo.from_files(options, weights)
 
 
-def test_without_h5py_the_install_line_is_told(tmp_path, monkeypatch):
+def test_without_h5py_the_error_has_the_install_command(tmp_path, monkeypatch):
     files = write_files(tmp_path, tiny_options(), {})
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(MissingExtraError, match=r"ELMo needs .* pip install 'spansrl\[train\]'"):
@@ -323,7 +284,7 @@ def test_known_weights_are_named_and_unknown_ones_hashed(tmp_path, monkeypatch):
     path.write_bytes(b"weights")
     digest = hashlib.sha256(b"weights").hexdigest()
     assert describe_weights(path) == f"ELMo weights of unknown origin (sha256 {digest})"
-    monkeypatch.setitem(elmo_files.PUBLIC_WEIGHTS, digest, "ELMo small")
+    monkeypatch.setitem(elmo_embedder.PUBLIC_WEIGHTS, digest, "ELMo small")
     assert describe_weights(path) == f"ELMo small (sha256 {digest})"
 
 
@@ -333,8 +294,8 @@ def test_known_weights_are_named_and_unknown_ones_hashed(tmp_path, monkeypatch):
 def test_layers_are_read_sentence_by_sentence(tiny, tmp_path):
     expected = run(tiny, [*SENTENCES, []])
     path = write_outputs(tmp_path / "x.hdf5", **{f"s{k}": layers for k, layers in enumerate(expected)})
-    with Precomputed(path) as stored:
-        assert (len(stored), stored.n_layers, stored.width) == (5, 3, 8)
+    with open_precomputed(path) as stored:
+        assert (stored.n_layers, stored.width) == (3, 8)
         for index, layers in enumerate(expected):
             np.testing.assert_array_equal(stored.layers(index, layers.shape[1]), layers)
         assert stored.layers(4, 0).shape == (3, 0, 8)
@@ -351,8 +312,8 @@ def test_a_file_without_layers_has_one_and_other_keys_are_no_sentences(tmp_path)
     path = write_outputs(
         tmp_path / "x.hdf5", s0=np.ones((4, 8)), s1=np.ones((2, 8)), sentence_to_index=np.ones(1)
     )
-    with Precomputed(path) as stored:
-        assert (len(stored), stored.n_layers, stored.width) == (2, 1, 8)
+    with open_precomputed(path) as stored:
+        assert (stored.n_layers, stored.width) == (1, 8)
         assert stored.layers(1, 2).shape == (1, 2, 8)
         assert stored.layers(1, 2).dtype == np.float32
 
@@ -364,25 +325,24 @@ def test_a_file_without_layers_has_one_and_other_keys_are_no_sentences(tmp_path)
         (2, 4, "sentence 2 has vectors of shape (4, 8), the 4 tokens of the data need (3, 4, 8)"),
         (3, 4, "sentence 3 has vectors of shape (3, 4, 9), the 4 tokens of the data need (3, 4, 8)"),
         (4, 4, "sentence 4 has shape (8,), expected (layers, tokens, width)"),
-        (
-            7,
-            4,
-            "there are no vectors for sentence 7, only for 5 sentences; was the file made from this data?",
-        ),
+        (7, 4, "no vectors for sentence 7; was the file made from this data?"),
     ],
 )
 def test_vectors_that_do_not_fit_the_data_are_refused_with_the_sentence(tmp_path, index, n_tokens, message):
     shapes = [(3, 6, 8), (3, 4, 8), (4, 8), (3, 4, 9), (8,)]
     outputs = {f"s{k}": np.zeros(shape) for k, shape in enumerate(shapes)}
     path = write_outputs(tmp_path / "x.hdf5", **outputs)
-    with Precomputed(path) as stored, pytest.raises(FormatError) as caught:
+    with open_precomputed(path) as stored, pytest.raises(FormatError) as caught:
         stored.layers(index, n_tokens)
     assert str(caught.value).startswith(f"{path}: {message}")
 
 
 def test_a_precomputed_file_that_cannot_be_read_is_refused(tmp_path):
-    with pytest.raises(FormatError, match=r"nowhere\.hdf5: cannot be read as HDF5"):
-        Precomputed(tmp_path / "nowhere.hdf5")
+    with (
+        pytest.raises(FormatError, match=r"nowhere\.hdf5: cannot be read as HDF5"),
+        open_precomputed(tmp_path / "nowhere.hdf5"),
+    ):
+        pass
 
 
 # --- the scalar mix
@@ -405,7 +365,5 @@ def test_a_scalar_mix_is_gamma_times_the_softmax_weighted_sum_and_learns_all_of_
 
 
 def test_a_scalar_mix_refuses_another_number_of_layers():
-    with pytest.raises(ModelError, match="this scalar mix is for 3 layers; it was given 2"):
+    with pytest.raises(ModelError, match="mixes 3 layers; the vectors have 2"):
         ScalarMix(3)(torch.zeros(2, 1, 4))
-    with pytest.raises(ModelError, match="at least one layer, not 0"):
-        ScalarMix(0)

@@ -15,8 +15,8 @@ from spansrl.errors import DataError, FormatError, ModelError
 from spansrl.inference.config import EmbedderConfig
 from spansrl.nn.batch import Corpus
 from spansrl.nn.embedders import Embedder, build_embedder, load_embedder
-from spansrl.nn.embedders.elmo_embedder import PrecomputedSource
-from spansrl.nn.embedders.layered import LayeredEmbedder, read_precomputed_features
+from spansrl.nn.embedders.layered import LayeredEmbedder
+from spansrl.nn.embedders.precomputed import PrecomputedSource, read_precomputed_features
 from spansrl.nn.embedders.words import WordEmbedder
 from spansrl.training.checkpoint import load_network, save_description, save_weights
 

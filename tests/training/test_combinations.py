@@ -1,6 +1,8 @@
-"""Tiny models of every combination train, resume, load, export and label."""
+"""Tiny models of every combination of embedder, encoder and output: train, resume, load, export and label."""
 
 from __future__ import annotations
+
+from itertools import product
 
 import numpy as np
 import pytest
@@ -8,41 +10,72 @@ import pytest
 from builders import SENTENCES
 from spansrl.inference.loading import load
 from spansrl.inference.runtime import OnnxModel
-from spansrl.nn.encoders import ENCODERS
-from spansrl.nn.outputs import OUTPUTS
+from spansrl.nn.embedders import EMBEDDERS as EMBEDDER_KINDS
+from spansrl.nn.encoders import ENCODERS as ENCODER_KINDS
+from spansrl.nn.outputs import OUTPUTS as OUTPUT_KINDS
 from spansrl.training.config import config_from_dict
 from spansrl.training.export import MAX_DIFFERENCE, compare, export_model
 from spansrl.training.runs import Splits, execute, prepare_run
+from tiny_bert import make_bert
+from tiny_elmo import make_elmo
 
-ENCODER_SETTINGS = {
-    "bilstm": {"layers": 2, "width": 6, "mark_width": 2},
-    "highway": {"layers": 2, "width": 6, "mark_width": 2},
-    "attention": {"layers": 1, "width": 8, "mark_width": 2, "attention_heads": 2},
-    "none": {"predicate": "after", "width": 6},
+EMBEDDERS = ("words", "vectors", "elmo", "frozen", "tuned")
+ENCODERS = {
+    "bilstm": {"kind": "bilstm", "layers": 2, "width": 6, "mark_width": 2},
+    "highway": {"kind": "highway", "layers": 2, "width": 6, "mark_width": 2},
+    "attention": {"kind": "attention", "layers": 1, "width": 8, "mark_width": 2, "attention_heads": 2},
+    "none": {"kind": "none", "predicate": "after", "width": 6},
+    "after": {"kind": "bilstm", "predicate": "after", "layers": 1, "width": 4, "attention_layers": 1},
 }
-CASES = [(kind, "bilstm") for kind in OUTPUTS] + [("span", kind) for kind in ENCODERS if kind != "bilstm"]
+OUTPUTS = {kind: {"kind": kind} for kind in OUTPUT_KINDS} | {
+    "crf-bio": {"kind": "crf", "transitions": "bio"},
+}
+CORE = [(output, "bilstm") for output in OUTPUTS] + [("span", kind) for kind in ENCODERS if kind != "bilstm"]
 
 
 def settings(output: str, encoder: str) -> dict:
     return {
         "embedder": {"kind": "words", "width": 5, "min_count": 1},
-        "encoder": {"kind": encoder, **ENCODER_SETTINGS[encoder]},
-        "output": {"kind": output},
+        "encoder": ENCODERS[encoder],
+        "output": OUTPUTS[output],
         "training": {"epochs": 2, "batch_size": 2, "rate": 0.01},
     }
+
+
+def embedder_settings(name: str, root) -> dict:
+    """Settings of an embedder, with its files."""
+    if name == "words":
+        return {"kind": "words", "width": 5, "min_count": 1}
+    if name == "vectors":
+        (root / "vectors.txt").write_text("the 0.1 0.2\ncat 0.3 0.4\n", encoding="utf-8")
+        return {"kind": "vectors", "path": str(root / "vectors.txt")}
+    if name == "elmo":
+        return {"kind": "elmo", "path": str(make_elmo(root / "elmo"))}
+    return {"kind": "transformer", "path": str(make_bert(root / "bert")), "finetune": name == "tuned"}
+
+
+def cases() -> list:
+    """Each output and each encoder once; slow: every embedder with every encoder; long: all the rest."""
+    found = []
+    for (e, embedder), (k, encoder), (o, output) in product(*map(enumerate, (EMBEDDERS, ENCODERS, OUTPUTS))):
+        is_core = embedder == "words" and (output, encoder) in CORE
+        marks = [] if is_core else [pytest.mark.slow if o == (e + k) % len(OUTPUTS) else pytest.mark.long]
+        found.append(pytest.param(embedder, encoder, output, marks=marks))
+    return found
 
 
 def labels(sentences) -> list:
     return [[(arg.role, arg.span) for arg in prop.args] for sent in sentences for prop in sent.props]
 
 
-def test_every_encoder_is_tried():
-    assert set(ENCODER_SETTINGS) == set(ENCODERS)
+def test_every_kind_is_tried(tmp_path):
+    assert {section["kind"] for section in ENCODERS.values()} == set(ENCODER_KINDS)
+    assert {embedder_settings(name, tmp_path)["kind"] for name in EMBEDDERS[:-1]} == set(EMBEDDER_KINDS)
 
 
-@pytest.mark.parametrize(("output", "encoder"), CASES, ids=["-".join(case) for case in CASES])
-def test_a_model_trains_resumes_loads_exports_and_labels(tmp_path, output, encoder):
-    config = config_from_dict(settings(output, encoder))
+@pytest.mark.parametrize(("embedder", "encoder", "output"), cases())
+def test_a_model_trains_resumes_loads_exports_and_labels(tmp_path, embedder, encoder, output):
+    config = config_from_dict(settings(output, encoder) | {"embedder": embedder_settings(embedder, tmp_path)})
     splits = Splits(SENTENCES, SENTENCES, {})
     whole = list(execute(prepare_run(config, splits), tmp_path / "whole"))
 

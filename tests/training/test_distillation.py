@@ -57,7 +57,7 @@ def test_marginals_are_sums_over_the_spans_that_start_or_end_at_a_token():
 
 def test_the_loss_is_the_cross_entropy_over_all_spans():
     teacher, student = random_logits(1), random_logits(2)
-    marginals = torch.stack(boundary_marginals(teacher), dim=2).detach()
+    marginals = torch.cat(boundary_marginals(teacher), dim=2).detach()
     expected = sum(
         -(distribution(teacher, n, r) * distribution(student, n, r).log()).sum()
         for n in range(N)
@@ -68,7 +68,7 @@ def test_the_loss_is_the_cross_entropy_over_all_spans():
 
 def test_padding_of_the_teacher_never_matters_and_no_gradient_is_nan():
     student = random_logits(3)
-    marginals = torch.stack(boundary_marginals(random_logits(4)), dim=2).detach()
+    marginals = torch.cat(boundary_marginals(random_logits(4)), dim=2).detach()
     damaged = marginals.clone()
     damaged[~MASK] = 7.0
     loss = distillation_loss(student, damaged, MASK)
@@ -82,7 +82,7 @@ def test_padding_of_the_teacher_never_matters_and_no_gradient_is_nan():
 
 def test_a_student_equal_to_its_teacher_has_no_gradient_left():
     student = random_logits(5)
-    marginals = torch.stack(boundary_marginals(student), dim=2).detach()
+    marginals = torch.cat(boundary_marginals(student), dim=2).detach()
     (gradient,) = torch.autograd.grad(distillation_loss(student, marginals, MASK), [student.start])
     torch.testing.assert_close(gradient, torch.zeros_like(gradient))
 
@@ -152,10 +152,10 @@ def test_the_weight_is_the_teachers_share_of_the_loss():
     inputs = network.embedder.take(network.embedder.prepare(corpus.tokens), batch.rows)
     mask = batch.mask()
     logits = network.output(network.token_features(batch, inputs), mask)
-    teacher = torch.rand(*mask.shape, 2, len(network.roles))
+    teacher = torch.rand(*mask.shape, 2 * len(network.roles))
     gold = network.output.gold_targets(mask, batch.pred, batch.gold)
     by_gold, by_teacher = (distillation_loss(logits, targets, mask) for targets in (gold, teacher))
-    quarter = Teacher(teacher.flatten(2), torch.full((batch.n_props,), 0.25))
+    quarter = Teacher(teacher, torch.full((batch.n_props,), 0.25))
     found = network.loss(replace(batch, teacher=quarter), inputs)
     torch.testing.assert_close(found, 0.75 * by_gold + 0.25 * by_teacher)
 
@@ -177,16 +177,17 @@ def test_a_teacher_that_knows_gold_is_gold():
     torch.testing.assert_close(distillation_loss(logits, marginals, MASK), span_loss(logits, pred, gold))
 
 
-def test_two_spans_of_a_role_share_its_chance():
+def test_two_spans_of_a_role_share_its_probability():
     two, none = torch.tensor([0, 0]), torch.tensor([2])
     mask, gold = (
         torch.ones(1, 5, dtype=torch.bool),
         Gold(two, two, torch.tensor([0, 3]), torch.tensor([1, 3])),
     )
     found = SpanOutput(3, 2).gold_targets(mask, none, gold)
-    assert found[0, :, 0, 0].tolist() == [0.5, 0, 0, 0.5, 0]
-    assert found[0, :, 1, 0].tolist() == [0, 0.5, 0, 0.5, 0]
-    assert found[0, :, :, 1].tolist() == [[0, 0], [0, 0], [1, 1], [0, 0], [0, 0]]  # Null
+    starts, ends = found[0].chunk(2, dim=1)  # (T, R) each
+    assert starts[:, 0].tolist() == [0.5, 0, 0, 0.5, 0]
+    assert ends[:, 0].tolist() == [0, 0.5, 0, 0.5, 0]
+    assert starts[:, 1].tolist() == ends[:, 1].tolist() == [0, 0, 1, 0, 0]  # Null
 
 
 MORE = [
@@ -225,14 +226,16 @@ def test_a_run_learns_from_partial_sentences_too(tmp_path, family):
     assert {"we", "a"} <= set(words)
 
 
-def test_a_tagger_cannot_be_distilled_and_a_teacher_has_the_students_kind_of_output(tmp_path):
-    run(tmp_path, "crf", output={"kind": "crf"})
-    teachers = {"distillation": {"teachers": str(tmp_path / "crf")}}
+@pytest.mark.parametrize("kind", ["label", "crf", "softmax"])
+def test_an_output_that_cannot_be_distilled_is_refused_with_what_to_do(tmp_path, kind):
+    run(tmp_path, "teacher", output={"kind": kind})
+    teachers = {"distillation": {"teachers": str(tmp_path / "teacher")}}
     splits = Splits(SENTENCES, SENTENCES, {})
-    config = config_from_dict({**SMALL, **teachers, "output": {"kind": "crf"}})
-    with pytest.raises(ConfigError, match="cannot be distilled"):
+    config = config_from_dict({**SMALL, **teachers, "output": {"kind": kind}})
+    message = rf"^distillation\.teachers: models with {kind} output .* set output\.kind = span or segmental"
+    with pytest.raises(ConfigError, match=message):
         prepare_run(config, splits, cache=tmp_path / "cache")
-    with pytest.raises(ConfigError, match="crf output"):
+    with pytest.raises(ConfigError, match=rf"{kind} output, but output\.kind is 'span'"):
         prepare_run(config_from_dict({**SMALL, **teachers}), splits, cache=tmp_path / "cache")
 
 
@@ -273,7 +276,7 @@ def test_raw_sentences_have_the_teachers_distributions_and_no_gold(tmp_path, mon
         x = teacher.embedder(inputs)
         classes = teacher.tasks.predicates(x).softmax(-1)
         h = teacher.encoder(x, batch)
-        targets = teacher.output.targets(h, batch.mask(), batch.pred).flatten(2)
+        targets = teacher.output.targets(h, batch.mask(), batch.pred)
     inside = torch.arange(5) < batch.sentence_lengths[:, None]
     found = batch.tasks.types
     assert found[0].argmax(-1).tolist() == [0, 0, 1, 0, 0]  # gold

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from test_combinations import CASES, settings
+from test_combinations import CORE, settings
 from test_loop import Evaluations, Line, Points, make_training, weights_of
 
 from builders import SENTENCES, make_prop, tagged
@@ -51,7 +51,7 @@ def batches_before_reading(config, monkeypatch, sentences=SENTENCES, change=lamb
     return int(reading.value.args[0])
 
 
-@pytest.mark.parametrize(("output", "encoder"), CASES, ids=["-".join(case) for case in CASES])
+@pytest.mark.parametrize(("output", "encoder"), CORE, ids=["-".join(case) for case in CORE])
 def test_a_step_never_waits_for_the_device(monkeypatch, output, encoder):
     config = config_from_dict(settings(output, encoder) | {"training": {"batch_size": 6, "clip": 1.0}})
     assert batches_before_reading(config, monkeypatch) > 2

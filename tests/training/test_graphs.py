@@ -10,24 +10,11 @@ import torch
 from builders import SENTENCES, make_network
 from spansrl.errors import ModelError
 from spansrl.nn.embedders.elmo import batch_char_ids
-from tiny_bert import make_bert
 from tiny_elmo import make_elmo
 
 
-def embedder_section(kind: str, root) -> dict:
-    """Settings of an embedder, and its files."""
-    if kind == "words":
-        return {"kind": "words"}
-    if kind == "vectors":
-        (root / "vectors.txt").write_text("the 0.1 0.2\ncat 0.3 0.4\n", encoding="utf-8")
-        return {"kind": "vectors", "path": str(root / "vectors.txt")}
-    if kind == "elmo":
-        return {"kind": "elmo", "path": str(make_elmo(root / "elmo"))}
-    return {"kind": "transformer", "path": str(make_bert(root / "bert")), "finetune": kind == "tuned"}
-
-
 def test_a_graph_of_elmo_computes_the_vectors_of_the_embedder(tmp_path):
-    network = make_network(embedder=embedder_section("elmo", tmp_path))
+    network = make_network(embedder={"kind": "elmo", "path": str(make_elmo(tmp_path / "elmo"))})
     sentences = [sent.tokens for sent in SENTENCES]
     store = network.embedder.prepare(sentences)
     expected = network.embedder(network.embedder.take(store, np.arange(len(sentences))))

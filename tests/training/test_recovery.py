@@ -44,7 +44,7 @@ def test_training_starts_from_the_shipped_model_on_a_corpus_with_other_roles_and
     run = prepare_run(config, Splits(OWN, OWN, {}))
     source = load_trained(find_trained("small", "training.start"))
     for role in ("ARG0", "ARG1"):
-        ours, theirs = (net.output.role_vectors()[net.roles.index[role]] for net in (run.model, source))
+        ours, theirs = (net.output.roles[net.roles.index[role]] for net in (run.model, source))
         torch.testing.assert_close(ours, theirs)
     sense = run.model.senses.index["sell.01"], source.senses.index["sell.01"]
     torch.testing.assert_close(

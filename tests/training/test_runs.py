@@ -21,7 +21,7 @@ from spansrl.errors import ConfigError, DataError, ModelError, SpansrlError
 from spansrl.evaluation import score
 from spansrl.formats import write_sentences
 from spansrl.inference.lexicon import read_lexicon
-from spansrl.nn.embedders.elmo_files import describe_weights
+from spansrl.nn.embedders.elmo_embedder import describe_weights
 from spansrl.training import run_directory, runs
 from spansrl.training.checkpoint import load_network, saved_epoch
 from tiny_elmo import make_elmo

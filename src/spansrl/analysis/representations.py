@@ -23,7 +23,7 @@ from spansrl.inference.model import Model
 from spansrl.nn.batch import Corpus
 from spansrl.nn.ensembles import Mixture, MixtureModel, expert_features, role_rows
 from spansrl.nn.network import Network
-from spansrl.nn.outputs.boundaries import span_vectors
+from spansrl.nn.outputs.boundaries import BoundaryOutput, span_vectors
 from spansrl.progress import Progress
 from spansrl.structures import Sentence
 from spansrl.training.ensembles import load_torch_model
@@ -83,7 +83,7 @@ def load_model(path: Path, cache: Path) -> LoadedModel:
         advice = "use a model with ELMo's own weights."
         raise NoSpanModelError(f"{path} has precomputed vectors of its training data only; {advice}")
     model, output = load_torch_model(directory)
-    if not all(network.output.scores_spans for network in model.networks):
+    if not all(isinstance(network.output, BoundaryOutput) for network in model.networks):
         raise NoSpanModelError(
             f"{path} holds a tagger, without span vectors and label embeddings; pass a span model."
         )

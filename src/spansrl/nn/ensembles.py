@@ -6,6 +6,7 @@ spans by a start and an end as a single model does: the experts' spans never hav
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from spansrl.inference.model import Encoding, PredicateScores, Prepared, Tokens,
 from spansrl.nn.batch import Batch, Corpus
 from spansrl.nn.embedders.features import Progress, cached_rows, corpus_fingerprint, hash_of
 from spansrl.nn.network import Network, evaluating, to_scores
-from spansrl.nn.outputs.boundaries import boundary_scores
+from spansrl.nn.outputs.boundaries import BoundaryOutput, boundary_scores
 from spansrl.nn.outputs.span import SpanLogits, span_logits, span_loss
 
 
@@ -62,9 +63,8 @@ class Mixture(nn.Module):
         check_experts(experts, same_width=True)
         first = experts[0]
         if not first.output.can_be_mixed:
-            raise ModelError(
-                f"a mixture cannot have {first.output.name} output; combine these models as a product"
-            )
+            kind = first.config.output.kind
+            raise ModelError(f"a mixture cannot have {kind} output; combine these models as a product")
         mixture = cls(len(experts), first.encoder.out_width, len(first.roles), first.config.output.span_end)
         rows = [role_rows(expert, first.roles.items) for expert in experts]
         mixture.roles.data.copy_(torch.stack(rows).mean(dim=0))
@@ -126,7 +126,7 @@ def expert_features(
     return ExpertFeatures(corpus, tuple(stores))
 
 
-class Ensemble:
+class Ensemble(ABC):
     """What ensembles of networks share as models: an encoding holds each expert's token vectors."""
 
     finds_predicates = False
@@ -152,9 +152,9 @@ class Ensemble:
         batch = Batch.of_predicates(encoding.lengths, sentence, pred)
         return PredicateScores(self.scores(encoding, batch))
 
+    @abstractmethod
     def scores(self, encoding: Encoding, batch: Batch) -> Scores:
         """The combined scores."""
-        raise TypeError(f"{type(self).__name__} does not combine experts")
 
     @torch.inference_mode()
     def token_vectors(self, sentences: Sequence[Tokens]) -> list[Tensor]:
@@ -251,8 +251,9 @@ def share_sources(experts: Sequence[Network]) -> None:
 
 
 def role_rows(expert: Network, roles: Sequence[str]) -> Tensor:
-    """W of an expert in the order of the given roles: (R, 2D)"""
-    return expert.output.role_vectors()[torch.from_numpy(expert.roles.ids(roles))]
+    """W of an expert that scores spans, in the order of the given roles: (R, 2D)"""
+    assert isinstance(expert.output, BoundaryOutput)  # callers have checked it
+    return expert.output.roles.detach()[torch.from_numpy(expert.roles.ids(roles))]
 
 
 def propositions_fingerprint(corpus: Corpus) -> str:

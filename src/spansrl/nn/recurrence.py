@@ -9,28 +9,28 @@ from torch import Tensor
 from torch._higher_order_ops.scan import scan
 
 Tensors = tuple[Tensor, ...]
-Step = Callable[[Tensors, Tensors], tuple[Tensors, Tensor]]  # state, inputs of a step -> state, output
+Step = Callable[[Tensors, Tensor], tuple[Tensors, Tensor]]  # state, input of a step -> state, output
 
 
-def run_steps(step: Step, state: Tensors, inputs: Tensors) -> tuple[Tensors, Tensor]:
-    """Take a step for each row (T, ...) of the inputs; return the last state and the outputs (T, ...).
+def run_steps(step: Step, state: Tensors, inputs: Tensor) -> Tensor:
+    """Take a step for each row of the inputs (T, ...); return the outputs (T, ...).
 
     In an exported graph this is one operator for any number of steps. Its states and outputs must not share
     memory, hence the copies.
     """
     if torch.compiler.is_exporting():
 
-        def copying(state: Tensors, now: Tensors) -> tuple[Tensors, Tensor]:
+        def copying(state: Tensors, now: Tensor) -> tuple[Tensors, Tensor]:
             state, output = step(state, now)
             return state, output.clone()
 
-        last, stacked = scan(copying, tuple(part.clone() for part in state), inputs)
-        return tuple(last), stacked
+        _, stacked = scan(copying, tuple(part.clone() for part in state), inputs)
+        return stacked
     outputs = []
-    for now in zip(*inputs, strict=True):
+    for now in inputs:
         state, output = step(state, now)
         outputs.append(output)
-    return state, torch.stack(outputs)
+    return torch.stack(outputs)
 
 
 def reversal(lengths: Tensor, size: int) -> Tensor:

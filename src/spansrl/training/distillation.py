@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from spansrl.arrays import IntArray, Ragged, offsets_of
-from spansrl.errors import ModelError
+from spansrl.errors import ConfigError, ModelError
 from spansrl.formats.storage import replacing
 from spansrl.inference.batching import batches_by_length
 from spansrl.inference.model import NO_PREDICATE, lengths_of
@@ -27,6 +27,8 @@ from spansrl.nn.embedders.features import Progress, corpus_fingerprint, hash_of
 from spansrl.nn.ensembles import fingerprint
 from spansrl.nn.lessons import Lessons
 from spansrl.nn.network import Network
+from spansrl.nn.outputs import OUTPUTS
+from spansrl.nn.outputs.base import DistillableOutput
 from spansrl.structures import PREDICATE_TYPES, Sentence
 from spansrl.training.distributed import ALONE, Workers
 
@@ -45,9 +47,7 @@ class Teachers:
         in_bfloat16: bool = False,
     ) -> None:
         """With an inventory of senses, teachers find the predicates; without, they are the corpus's own."""
-        kinds = {network.config.output.kind for network in networks}
-        if len(kinds) > 1:
-            raise ModelError(f"teachers must have one kind of output, found {', '.join(sorted(kinds))}")
+        self.outputs = [_distillable(network) for network in networks]
         for network in networks:
             network.eval()
             if inventory is not None and (
@@ -60,8 +60,6 @@ class Teachers:
         self.networks = networks
         self.inventory = inventory
         self.in_bfloat16 = in_bfloat16
-        # Every output that can be distilled has a shape, the others raise: soon, not after an hour.
-        self.n_targets = int(np.prod(networks[0].output.target_shape(len(networks[0].roles))))
 
     def lessons(
         self, sentences: Sequence[Sentence], cache: Path, progress: Progress | None, workers: Workers = ALONE
@@ -127,13 +125,13 @@ class Teachers:
     ) -> Tensor:
         """(N, T, C) targets of the predicates' arguments"""
         if not len(pred):
-            return torch.zeros(0, int(lengths.max()), self.n_targets)
+            return torch.zeros(0, int(lengths.max()), self.outputs[0].n_targets)
         batch = Batch.of_predicates(lengths, sentence, pred)
         each = []
-        for network, x in zip(self.networks, vectors, strict=True):
+        for network, output, x in zip(self.networks, self.outputs, vectors, strict=True):
             with self._precision():
                 h = network.encoder(x, batch).float()
-            each.append(network.output.targets(h, batch.mask(), batch.pred).flatten(2))
+            each.append(output.targets(h, batch.mask(), batch.pred))
         return _mean(each)
 
     def _senses(
@@ -168,6 +166,16 @@ class Teachers:
     def _precision(self) -> torch.autocast:
         device = next(self.networks[0].parameters()).device.type
         return torch.autocast(device, dtype=torch.bfloat16, enabled=self.in_bfloat16)
+
+
+def _distillable(network: Network) -> DistillableOutput:
+    if isinstance(network.output, DistillableOutput):
+        return network.output
+    kinds = " or ".join(kind for kind, output in OUTPUTS.items() if issubclass(output, DistillableOutput))
+    raise ConfigError(
+        f"distillation.teachers: models with {network.config.output.kind} output cannot teach; "
+        f"set output.kind = {kinds}, and train the teachers with it too"
+    )
 
 
 def _own(sentences: Sequence[Sentence]) -> tuple[IntArray, IntArray]:

@@ -19,7 +19,8 @@ from spansrl.inference.pipeline import Pipeline
 from spansrl.nn.batch import Batch, Corpus
 from spansrl.nn.devices import on_device
 from spansrl.nn.embedders.features import Progress
-from spansrl.nn.embedders.layered import LayeredEmbedder, read_precomputed_features
+from spansrl.nn.embedders.layered import LayeredEmbedder
+from spansrl.nn.embedders.precomputed import read_precomputed_features
 from spansrl.nn.ensembles import (
     ExpertFeatures,
     Mixture,

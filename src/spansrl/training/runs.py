@@ -19,7 +19,6 @@ import spansrl
 from spansrl.errors import ConfigError, DataError, counted
 from spansrl.evaluation import Score, score
 from spansrl.formats import read_sentences
-from spansrl.inference.config import ModelConfig
 from spansrl.inference.directory import file_hash
 from spansrl.inference.lexicon import learn_lexicon
 from spansrl.inference.pipeline import Pipeline
@@ -28,9 +27,9 @@ from spansrl.language.vocabulary import role_inventory
 from spansrl.nn.batch import Batch, Corpus
 from spansrl.nn.devices import on_device
 from spansrl.nn.embedders import Embedder, build_embedder
-from spansrl.nn.embedders.elmo_files import WEIGHTS_FILE, describe_weights
 from spansrl.nn.embedders.features import Progress
-from spansrl.nn.embedders.layered import LayeredEmbedder, read_precomputed_features
+from spansrl.nn.embedders.layered import LayeredEmbedder
+from spansrl.nn.embedders.precomputed import read_precomputed_features
 from spansrl.nn.network import Network, TorchModel
 from spansrl.nn.syntax import SyntaxLabels
 from spansrl.structures import Sentence
@@ -244,11 +243,14 @@ def _teachers(config: Config, network: Network) -> list[Network]:
     teachers = [load_trained(find_trained(name, "distillation.teachers")) for name in names]
     for name, teacher in zip(names, teachers, strict=True):
         if teacher.roles.items != network.roles.items:
-            raise ConfigError(f"{name}: this teacher has other roles than the training data")
+            raise ConfigError(
+                f"distillation.teachers: {name} has other roles than the training data; "
+                "train both on the same data"
+            )
         if teacher.config.output.kind != config.output.kind:
             raise ConfigError(
-                f"{name}: this teacher has {teacher.output.name} output; output.kind is "
-                f"{config.output.kind!r}"
+                f"distillation.teachers: {name} has {teacher.config.output.kind} output, but output.kind is "
+                f"{config.output.kind!r}; a teacher and its student need the same kind"
             )
     return teachers
 
@@ -260,16 +262,10 @@ def _kept_in(cache: Path | None) -> Path:
 
 
 def _describe(out: Path, network: Network, splits: Splits, inventory: SenseInventory | None) -> None:
-    save_description(out, network, {"data": splits.hashes, **_encoder(network.config), **environment()})
+    provenance = {"data": splits.hashes, **network.embedder.provenance, **environment()}
+    save_description(out, network, provenance)
     if inventory is not None:
         save_lexicon(out, inventory)
-
-
-def _encoder(config: ModelConfig) -> dict[str, str]:
-    """Which ELMo it is: one that is published, or one of the user's own."""
-    if config.embedder.kind != "elmo" or config.embedder.precomputed:
-        return {}
-    return {"encoder": describe_weights(Path(config.embedder.path).expanduser() / WEIGHTS_FILE)}
 
 
 def _prepare_inputs(

@@ -6,7 +6,8 @@ sentences into arrays once, `take` cuts a batch from them, and the module itself
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -34,17 +35,18 @@ class Graph:
     outputs: list[str]
 
 
-class Embedder(nn.Module):
+class Embedder(nn.Module, ABC):
     """What all embedders offer; `files` is the directory of what `weights.safetensors` does not hold."""
 
     width: int
     source: FeatureSource | None = None  # the frozen encoder whose features it reads, where it has one
+    provenance: Mapping[str, str] = {}  # what a model's description says about where it comes from
 
+    @abstractmethod
     def prepare(
         self, sentences: Sequence[Tokens], cache: Path | None = None, progress: Progress | None = None
     ) -> Any:
         """The sentences as arrays; with `cache`, what is costly to compute is kept there."""
-        raise TypeError(f"{type(self).__name__} cannot prepare sentences")
 
     def take(self, store: Any, rows: IntArray) -> Any:
         """The chosen sentences of a store as a batch (what `nn.devices` can move)."""
@@ -57,16 +59,12 @@ class Embedder(nn.Module):
         """(S,) what sentences are batched by, where it is not their number of tokens."""
         return None
 
-    def frozen_weights(self) -> Iterator[Tensor]:
-        """Weights that are not among the parameters."""
-        return iter(())
-
+    @abstractmethod
     def graph(self, tasks: TaskHeads | None) -> Graph:
         """The embedder, and scores of tokens as predicates, as a module that torch can export.
 
         Its inputs are those that `inference.runtime` makes for this kind of embedder.
         """
-        raise TypeError(f"{type(self).__name__} cannot be exported")
 
 
 class EmbedderKind(Protocol):

@@ -1,8 +1,7 @@
-"""ELMo (Peters+ 2018), live from `options.json` and `weights.hdf5`.
+"""ELMo (Peters et al. 2018), computed from `options.json` and `weights.hdf5`.
 
 A character CNN with highway layers makes a vector of each word; two stacks of projected LSTMs read them, one
-in each direction. All layers come out; `ScalarMix` makes one vector per word of them. ELMo is frozen here:
-its weights stay in the user's files, and are neither trained nor part of `state_dict`.
+in each direction. All layers come out; `ScalarMix` makes one vector per word of them. ELMo is frozen here.
 
     elmo = Elmo.from_files(Path("options.json"), Path("weights.hdf5"))
     layers = elmo(*batch_char_ids([["Cats", "sleep", "."], ["Why", "?"]]))         # (3, 2, 3, 1024)
@@ -13,18 +12,24 @@ gates come in the order input, new memory, forget, output; the forget gate's con
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.utils import skip_init
 
-from spansrl.errors import DataError
+from spansrl.errors import FormatError, MissingExtraError, ModelError
+from spansrl.inference.directory import read_json
 from spansrl.inference.inputs.characters import MAX_CHARS, N_CHARS, CharacterBatch
-from spansrl.nn.embedders.elmo_files import ElmoOptions, WeightFile
 from spansrl.nn.recurrence import Tensors, reversal, run_steps, take
+
+ACTIVATIONS = {"relu": torch.relu, "tanh": torch.tanh}
 
 
 def batch_char_ids(sentences: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor, Tensor]:
@@ -33,98 +38,149 @@ def batch_char_ids(sentences: Sequence[Sequence[str]]) -> tuple[Tensor, Tensor, 
     return torch.from_numpy(batch.chars), torch.from_numpy(batch.words), torch.from_numpy(batch.mask)
 
 
-class _Frozen(nn.Module):
-    """Tensors that move between devices with the model, but are neither trained nor saved."""
+@dataclass(frozen=True, slots=True)
+class ElmoOptions:
+    """The parts of `options.json` that describe how to use the weights."""
 
-    def __init__(self, **tensors: Tensor) -> None:
-        super().__init__()
-        for name, tensor in tensors.items():
-            self.register_buffer(name, tensor.contiguous(), persistent=False)
-
-
-class _Convolution(_Frozen):
-    """The strongest answer of each filter anywhere in the word."""
-
-    kernel: Tensor
-    bias: Tensor
+    char_width: int
+    filters: tuple[tuple[int, int], ...]  # (characters wide, how many)
+    n_highway: int
+    activation: str
+    n_layers: int
+    cell: int
+    projection: int
+    cell_clip: float
+    projection_clip: float
+    skip_connections: bool
 
     @classmethod
-    def load(cls, weights: WeightFile, index: int, options: ElmoOptions) -> Self:
+    def from_file(cls, path: Path) -> Self:
+        """Read an options file; its sizes are compared with the shapes of the weights later."""
+        content = read_json(path)
+        try:
+            cnn, lstm = content["char_cnn"], content["lstm"]
+            sizes = cnn["max_characters_per_token"], cnn["n_characters"]
+            options = cls(
+                char_width=int(cnn["embedding"]["dim"]),
+                filters=tuple((int(width), int(count)) for width, count in cnn["filters"]),
+                n_highway=int(cnn.get("n_highway") or 0),
+                activation=cnn["activation"],
+                n_layers=int(lstm["n_layers"]),
+                cell=int(lstm["dim"]),
+                projection=int(lstm["projection_dim"]),
+                cell_clip=float(lstm.get("cell_clip") or math.inf),
+                projection_clip=float(lstm.get("proj_clip") or math.inf),
+                skip_connections=bool(lstm.get("use_skip_connections")),
+            )
+        except KeyError as error:
+            raise ModelError(
+                f"{path}: the option {error} is missing; is this ELMo's options file?"
+            ) from error
+        except (TypeError, ValueError, AttributeError) as error:
+            raise ModelError(f"{path}: cannot be read as ELMo's options ({error})") from error
+        # bilm-tf counts the padding character only when it is not training.
+        if sizes not in ((MAX_CHARS, N_CHARS), (MAX_CHARS, N_CHARS + 1)):
+            expected = f"{MAX_CHARS} of {N_CHARS + 1}"
+            raise ModelError(
+                f"{path}: found {sizes[0]} characters per token of {sizes[1]}, expected {expected}"
+            )
+        if options.activation not in ACTIVATIONS:
+            choices = " or ".join(ACTIVATIONS)
+            raise ModelError(f"{path}: the activation is {options.activation!r}, expected {choices}")
+        return options
+
+    @property
+    def n_filters(self) -> int:
+        """The width of a word's vector between convolutions and projection."""
+        return sum(count for _, count in self.filters)
+
+
+def open_hdf5(path: Path) -> Any:
+    """An HDF5 file for reading, for a `with` statement."""
+    try:  # here, because every other embedder works without h5py
+        import h5py
+    except ImportError:
+        raise MissingExtraError("ELMo", "train") from None
+    try:
+        return h5py.File(path, "r")
+    except OSError as error:
+        raise FormatError(f"cannot be read as HDF5 ({error})", path=str(path)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    """The datasets of a weight file, each read by its name and the shape that the options require."""
+
+    path: Path
+    file: Any
+
+    def take(self, name: str, *shape: int) -> Tensor:
+        data = self.file.get(name)
+        found = getattr(data, "shape", "none")
+        if found != shape:
+            raise ModelError(
+                f"{self.path}: the dataset '{name}' must have shape {shape} by the options, found {found}; "
+                "options and weights do not belong together"
+            )
+        return torch.from_numpy(np.asarray(data, dtype=np.float32))
+
+    def linear(self, matrix: str, bias: str, n_in: int, n_out: int) -> nn.Linear:
+        layer = skip_init(nn.Linear, n_in, n_out)
+        layer.weight.data = self.take(matrix, n_in, n_out).T.contiguous()
+        layer.bias.data = self.take(bias, n_out)
+        return layer
+
+    def convolution(self, index: int, options: ElmoOptions) -> nn.Conv1d:
         width, count = options.filters[index]
-        kernel = weights.take(f"CNN/W_cnn_{index}", 1, width, options.char_width, count)[0].permute(2, 1, 0)
-        return cls(kernel=kernel, bias=weights.take(f"CNN/b_cnn_{index}", count))
+        layer = skip_init(nn.Conv1d, options.char_width, count, width)
+        kernel = self.take(f"CNN/W_cnn_{index}", 1, width, options.char_width, count)[0]
+        layer.weight.data = kernel.permute(2, 1, 0).contiguous()
+        layer.bias.data = self.take(f"CNN/b_cnn_{index}", count)
+        return layer
 
-    def forward(self, chars: Tensor) -> Tensor:
-        """Character vectors (N, E, 50) -> (N, filters)."""
-        return F.conv1d(chars, self.kernel, self.bias).amax(dim=2)
 
-
-class _Highway(_Frozen):
+class _Highway(nn.Module):
     """A layer that decides, value by value, between its input and something new."""
 
-    gate: Tensor
-    gate_bias: Tensor
-    transform: Tensor
-    transform_bias: Tensor
-
-    @classmethod
-    def load(cls, weights: WeightFile, index: int, options: ElmoOptions) -> Self:
-        group, width = f"CNN_high_{index}", options.n_filters
-        return cls(
-            gate=weights.take(f"{group}/W_carry", width, width),
-            gate_bias=weights.take(f"{group}/b_carry", width),
-            transform=weights.take(f"{group}/W_transform", width, width),
-            transform_bias=weights.take(f"{group}/b_transform", width),
+    def __init__(self, weights: _Weights, index: int, width: int) -> None:
+        super().__init__()
+        self.gate, self.transform = (
+            weights.linear(f"CNN_high_{index}/W_{part}", f"CNN_high_{index}/b_{part}", width, width)
+            for part in ("carry", "transform")
         )
 
     def forward(self, words: Tensor) -> Tensor:
-        """(N, filters) -> (N, filters)."""
-        gate = torch.sigmoid(torch.addmm(self.gate_bias, words, self.gate))
-        new = torch.relu(torch.addmm(self.transform_bias, words, self.transform))
-        return gate * new + (1 - gate) * words
+        """(N, filters) -> (N, filters)"""
+        gate = self.gate(words).sigmoid()
+        return gate * self.transform(words).relu() + (1 - gate) * words
 
 
-class _WordProjection(_Frozen):
-    weight: Tensor
-    bias: Tensor
-
-    @classmethod
-    def load(cls, weights: WeightFile, options: ElmoOptions) -> Self:
-        weight = weights.take("CNN_proj/W_proj", options.n_filters, options.projection)
-        return cls(weight=weight, bias=weights.take("CNN_proj/b_proj", options.projection))
-
-    def forward(self, words: Tensor) -> Tensor:
-        """(N, filters) -> (N, P)."""
-        return torch.addmm(self.bias, words, self.weight)
-
-
-class _CharCnn(_Frozen):
+class _CharCnn(nn.Module):
     """A word's characters -> its vector, independent of context."""
 
     embedding: Tensor
 
-    def __init__(self, options: ElmoOptions, weights: WeightFile) -> None:
+    def __init__(self, options: ElmoOptions, weights: _Weights) -> None:
+        super().__init__()
         embedding = weights.take("char_embed", N_CHARS, options.char_width)
-        super().__init__(embedding=F.pad(embedding, (0, 0, 1, 0)))  # the new row 0 is padding
-        self._activation = torch.tanh if options.activation == "tanh" else torch.relu
-        self.convolutions = nn.ModuleList(
-            _Convolution.load(weights, index, options) for index in range(len(options.filters))
-        )
-        layers: list[nn.Module] = [
-            _Highway.load(weights, index, options) for index in range(options.n_highway)
-        ]
-        if options.n_filters != options.projection:  # where they are equal, bilm-tf has no projection
-            layers.append(_WordProjection.load(weights, options))
-        self.layers = nn.Sequential(*layers)
+        self.register_buffer("embedding", F.pad(embedding, (0, 0, 1, 0)))  # the new row 0 is padding
+        self._activation = ACTIVATIONS[options.activation]
+        filters, width = range(len(options.filters)), options.n_filters
+        self.convolutions = nn.ModuleList(weights.convolution(index, options) for index in filters)
+        self.layers = nn.Sequential(*(_Highway(weights, index, width) for index in range(options.n_highway)))
+        if width != options.projection:  # where they are equal, bilm-tf has no projection
+            self.layers.append(
+                weights.linear("CNN_proj/W_proj", "CNN_proj/b_proj", width, options.projection)
+            )
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Characters (N, 50) -> word vectors (N, P)."""
+        """Characters (N, 50) -> word vectors (N, P)"""
         chars = self.embedding[ids].transpose(1, 2)  # (N, E, 50)
-        words = self._activation(torch.cat([convolution(chars) for convolution in self.convolutions], dim=1))
-        return self.layers(words)
+        found = [convolution(chars).amax(dim=2) for convolution in self.convolutions]
+        return self.layers(self._activation(torch.cat(found, dim=1)))
 
 
-class _ProjectedLstm(_Frozen):
+class _ProjectedLstm(nn.Module):
     """An LSTM from left to right whose memory is clipped, and whose output is projected and clipped."""
 
     input_weights: Tensor  # (P, 4C)
@@ -132,40 +188,34 @@ class _ProjectedLstm(_Frozen):
     bias: Tensor  # (4C,)
     projection: Tensor  # (C, P)
 
-    def __init__(self, options: ElmoOptions, weights: WeightFile, group: str) -> None:
+    def __init__(self, options: ElmoOptions, weights: _Weights, group: str) -> None:
+        super().__init__()
         P, C = options.projection, options.cell
         input_weights, hidden_weights = weights.take(f"{group}/W_0", 2 * P, 4 * C).chunk(2)
         bias = weights.take(f"{group}/B", 4 * C)
         bias[2 * C : 3 * C] += 1.0  # TensorFlow adds this to the forget gate when it runs
-        super().__init__(
-            input_weights=input_weights,
-            hidden_weights=hidden_weights,
-            bias=bias,
-            projection=weights.take(f"{group}/W_P_0", C, P),
-        )
+        self.register_buffer("input_weights", input_weights.contiguous())
+        self.register_buffer("hidden_weights", hidden_weights.contiguous())
+        self.register_buffer("bias", bias)
+        self.register_buffer("projection", weights.take(f"{group}/W_P_0", C, P))
         self._cell_clip, self._projection_clip = options.cell_clip, options.projection_clip
 
-    def forward(self, inputs: Tensor, mask: Tensor, before: Tensors | None) -> tuple[Tensor, Tensors]:
-        """Inputs (B, T, P), mask (B, T) -> outputs (B, T, P), and the state after each sentence's end.
-
-        The state is the output (B, P) and the memory (B, C) of the last step.
-        """
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Inputs (B, T, P) -> outputs (B, T, P)"""
         B, _, P = inputs.shape
-        start = before or (inputs.new_zeros(B, P), inputs.new_zeros(B, len(self.projection)))
-        inputs = inputs @ self.input_weights + self.bias  # (B, T, 4C), once for all steps
-        steps = inputs.transpose(0, 1), mask.T[..., None]  # (T, B, 4C), (T, B, 1)
-        after, outputs = run_steps(self._step, start, steps)  # (T, B, P)
-        return outputs.transpose(0, 1), after
+        start = inputs.new_zeros(B, P), inputs.new_zeros(B, len(self.projection))
+        gates = inputs @ self.input_weights + self.bias  # (B, T, 4C), once for all steps
+        return run_steps(self._step, start, gates.transpose(0, 1)).transpose(0, 1)
 
-    def _step(self, state: Tensors, now: Tensors) -> tuple[Tensors, Tensor]:
-        """One token of each sentence: gates (B, 4C), whether it exists (B, 1) -> state, outputs (B, P)."""
-        (hidden, memory), (gates, inside) = state, now
+    def _step(self, state: Tensors, gates: Tensor) -> tuple[Tensors, Tensor]:
+        """One token of each sentence: output (B, P) and memory (B, C), gates (B, 4C) -> the next state"""
+        hidden, memory = state
         enter, new, keep, leave = torch.addmm(gates, hidden, self.hidden_weights).chunk(4, dim=1)
-        changed = keep.sigmoid() * memory + enter.sigmoid() * new.tanh()
-        changed = changed.clamp(-self._cell_clip, self._cell_clip)
-        output = (leave.sigmoid() * changed.tanh()) @ self.projection
+        memory = keep.sigmoid() * memory + enter.sigmoid() * new.tanh()
+        memory = memory.clamp(-self._cell_clip, self._cell_clip)
+        output = (leave.sigmoid() * memory.tanh()) @ self.projection
         output = output.clamp(-self._projection_clip, self._projection_clip)
-        return (torch.where(inside, output, hidden), torch.where(inside, changed, memory)), output
+        return (output, memory), output
 
 
 class Elmo(nn.Module):
@@ -174,7 +224,7 @@ class Elmo(nn.Module):
     Every sentence is read on its own.
     """
 
-    def __init__(self, options: ElmoOptions, weights: WeightFile) -> None:
+    def __init__(self, options: ElmoOptions, weights: _Weights) -> None:
         super().__init__()
         self.n_layers = options.n_layers + 1
         self.width = 2 * options.projection
@@ -187,49 +237,37 @@ class Elmo(nn.Module):
             )
             for direction in range(2)
         )
+        self.requires_grad_(False)
 
     @classmethod
     def from_files(cls, options: Path, weights: Path) -> Self:
-        with WeightFile(weights) as file:
-            return cls(ElmoOptions.from_file(options), file)
+        with open_hdf5(weights) as file:
+            return cls(ElmoOptions.from_file(options), _Weights(weights, file))
 
     @torch.no_grad()
     def forward(self, chars: Tensor, words: Tensor, mask: Tensor) -> Tensor:
-        """Distinct words (W, 50), each token's word (B, T + 2), mask -> layers (L + 1, B, T, 2P)."""
-        if chars.ndim != 2 or chars.shape[1] != MAX_CHARS:
-            raise DataError(f"ELMo takes character ids (W, {MAX_CHARS}), not {tuple(chars.shape)}")
-        if words.ndim != 2 or words.shape[1] < 2 or mask.shape != words.shape:
-            shapes = f"{tuple(words.shape)} and {tuple(mask.shape)}"
-            raise DataError(f"ELMo takes words and mask (B, T + 2), not {shapes}")
+        """Distinct words (W, 50), each token's word (B, T + 2), mask -> layers (L + 1, B, T, 2P)"""
         # In parts, which bounds the memory that the convolutions take.
         vectors = torch.cat([self.char_cnn(part) for part in torch.split(chars, 512)])  # (W, P)
-        layers, _ = self.read(vectors[words], mask)
-        return layers
+        return self.read(vectors[words], mask)
 
-    def read(
-        self, words: Tensor, mask: Tensor, before: Sequence[list[Tensors]] = ()
-    ) -> tuple[Tensor, list[list[Tensors]]]:
-        """Word vectors (B, T + 2, P) -> layers (L + 1, B, T, 2P), zero at padding, and the states after.
+    def read(self, words: Tensor, mask: Tensor) -> Tensor:
+        """Word vectors (B, T + 2, P) -> layers (L + 1, B, T, 2P), zero at padding.
 
-        Layer 0 is the word's own vector, twice; the others hold left-to-right and right-to-left halves. With
-        the states after the batch before, each row continues there, as when bilm-tf dumps embeddings.
+        Layer 0 is the word's own vector, twice; the others hold left-to-right and right-to-left halves.
         """
         backwards = reversal(mask.sum(dim=1), mask.shape[1])  # (B, T + 2)
-        left_before, right_before = before or ([], [])
-        left, left_after = self._read(self.forward_lstms, words, mask, left_before)
-        right, right_after = self._read(self.backward_lstms, take(words, backwards), mask, right_before)
+        left = self._read(self.forward_lstms, words)
+        right = self._read(self.backward_lstms, take(words, backwards))
         pairs = zip(left, (take(layer, backwards) for layer in right), strict=True)
         layers = torch.stack([torch.cat(pair, dim=2) for pair in pairs])  # (L + 1, B, T + 2, 2P)
-        # Token t exists if </S> or a later piece is two positions further.
-        return layers[:, :, 1:-1] * mask[:, 2:, None], [left_after, right_after]
+        # Token t exists if the mask is true two positions later: at </S>, or at a further token.
+        return layers[:, :, 1:-1] * mask[:, 2:, None]
 
-    def _read(
-        self, lstms: nn.ModuleList, words: Tensor, mask: Tensor, states: list[Tensors]
-    ) -> tuple[list[Tensor], list[Tensors]]:
-        """One direction's layers, the words first, and its LSTMs' states at the end."""
-        layers, after = [words], []
+    def _read(self, lstms: nn.ModuleList, words: Tensor) -> list[Tensor]:
+        """One direction's layers, the words first."""
+        layers = [words]
         for k, lstm in enumerate(lstms):
-            output, state = lstm(layers[-1], mask, states[k] if states else None)
+            output = lstm(layers[-1])
             layers.append(output + layers[-1] if self._skip_connections and k > 0 else output)
-            after.append(state)
-        return layers, after
+        return layers

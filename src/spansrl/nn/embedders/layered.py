@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from spansrl.arrays import Ragged
 from spansrl.errors import ModelError
-from spansrl.inference.directory import file_hash
 from spansrl.nn.embedders.base import Embedder, Graph
-from spansrl.nn.embedders.elmo_files import OPTIONS_FILE, WEIGHTS_FILE, Precomputed
 from spansrl.nn.embedders.features import (
     FeatureSource,
     Progress,
     Tokens,
     cached_features,
-    cached_rows,
     compute_features,
     corpus_fingerprint,
 )
@@ -34,26 +29,20 @@ class ScalarMix(nn.Module):
 
     def __init__(self, n_layers: int) -> None:
         super().__init__()
-        if n_layers < 1:
-            raise ModelError(f"a scalar mix needs at least one layer, not {n_layers}")
         self.weights = nn.Parameter(torch.zeros(n_layers))
         self.gamma = nn.Parameter(torch.ones(()))
 
     def forward(self, layers: Tensor) -> Tensor:
         """Layers (L, ..., D) -> (..., D)."""
         if layers.shape[0] != len(self.weights):
-            raise ModelError(
-                f"this scalar mix is for {len(self.weights)} layers; it was given {layers.shape[0]}"
-            )
+            found = layers.shape[0]
+            raise ModelError(f"the model mixes {len(self.weights)} layers; the vectors have {found}")
         mixed: Tensor = torch.tensordot(self.weights.softmax(dim=0), layers, dims=1)
         return self.gamma * mixed
 
 
 class FrozenEncoder(FeatureSource, Protocol):
     """A source of features that can be part of a model directory."""
-
-    def weights(self) -> Iterator[Tensor]:
-        """Its weights."""
 
     def copy_files(self, files: Path) -> None:
         """Copy what it was loaded from."""
@@ -104,43 +93,12 @@ class LayeredEmbedder(Embedder):
         """A copy of the frozen encoder, so that the model directory is complete by itself."""
         self.source.copy_files(files)
 
-    def frozen_weights(self) -> Iterator[Tensor]:
-        return self.source.weights()
-
     def graph(self, tasks: TaskHeads | None) -> Graph:
         return self.source.graph(self.mix, tasks)
 
 
-def read_precomputed_features(
-    path: Path, sentences: Sequence[Tokens], cache: Path | None = None, progress: Progress | None = None
-) -> Ragged:
-    """Vectors keyed by sentence index, as features of the sentences in order.
-
-    With a cache they are memory-mapped from there, in half precision: those of a corpus may be larger than
-    memory.
-    """
-    with Precomputed(path) as vectors:
-
-        def layers(rows: Sequence[int]) -> list[npt.NDArray[np.float32]]:
-            return [np.moveaxis(vectors.layers(row, len(sentences[row])), 0, 1) for row in rows]
-
-        if cache is None:
-            return Ragged.of(layers(range(len(sentences))), like=np.zeros((0, 1, 1), np.float32))
-        shape = vectors.n_layers, vectors.width
-        return cached_rows(
-            cache / f"precomputed-{file_hash(path)[:16]}-{corpus_fingerprint(sentences)[:16]}.npy",
-            [len(tokens) for tokens in sentences],
-            shape,
-            layers,
-            progress,
-        )
-
-
-def copy_encoder(origin: Path, files: Path, *, weights: bool) -> None:
-    """Copy the files that make up a pretrained encoder."""
-    names = ["config.json", "tokenizer.json", OPTIONS_FILE]
-    if weights:
-        names += ["model.safetensors", WEIGHTS_FILE]
+def copy_encoder(origin: Path, files: Path, names: Iterable[str]) -> None:
+    """Copy those of the files of a pretrained encoder that there are."""
     for name in names:
         if (origin / name).is_file() and (origin / name).resolve() != (files / name).resolve():
             shutil.copyfile(origin / name, files / name)

@@ -39,6 +39,9 @@ from spansrl.nn.embedders.features import Progress, Tokens, hash_of
 from spansrl.nn.embedders.layered import LayeredEmbedder, ScalarMix, copy_encoder
 from spansrl.nn.tasks import TaskHeads
 
+DESCRIPTION_FILES = "config.json", "tokenizer.json"
+WEIGHTS_FILE = "model.safetensors"
+
 
 @dataclass(frozen=True, slots=True)
 class PieceInput:
@@ -125,7 +128,7 @@ class TransformerEmbedder(Embedder):
 
     def save_files(self, files: Path) -> None:
         """Architecture and tokenizer; the weights are among the model's own."""
-        copy_encoder(self.directory, files, weights=False)
+        copy_encoder(self.directory, files, DESCRIPTION_FILES)
 
     def costs(self, store: PieceStore) -> IntArray:
         return store.piece_counts
@@ -146,7 +149,7 @@ class TransformerSource:
 
     def fingerprint(self) -> str:
         """The hash of the weights, with the ways of reading them."""
-        weights = file_hash(self.directory / "model.safetensors")
+        weights = file_hash(self.directory / WEIGHTS_FILE)
         tokenizer = file_hash(self.directory / "tokenizer.json")
         return hash_of(f"transformer:{self.pooling}:{weights}:{tokenizer}")
 
@@ -157,11 +160,8 @@ class TransformerSource:
         layers = self.transformer(inputs).numpy()  # (S, T, L, D)
         return [layers[k, : len(tokens)] for k, tokens in enumerate(sentences)]
 
-    def weights(self) -> Iterator[Tensor]:
-        return self.transformer.parameters()
-
     def copy_files(self, files: Path) -> None:
-        copy_encoder(self.directory, files, weights=True)
+        copy_encoder(self.directory, files, (*DESCRIPTION_FILES, WEIGHTS_FILE))
 
     def graph(self, mix: ScalarMix, tasks: TaskHeads | None) -> Graph:
         return pieces_graph(self.transformer, mix, tasks)

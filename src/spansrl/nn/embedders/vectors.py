@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -48,9 +48,6 @@ class VectorEmbedder(Embedder):
         """All words with their vectors: text that training never saw has words of its own."""
         write_words(files, self.vectors.words)
         save_file({"matrix": self.vectors.matrix}, files / "vectors.safetensors")
-
-    def frozen_weights(self) -> Iterator[Tensor]:
-        yield self.matrix
 
     def graph(self, tasks: TaskHeads | None) -> Graph:
         return words_graph(self, tasks)

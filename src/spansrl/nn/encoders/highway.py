@@ -56,13 +56,11 @@ class HighwayLayer(nn.Module):
         kept = self.dropout(torch.ones_like(start))  # (N, width): the same units in every step
         inputs = self.inputs(x).transpose(0, 1)  # (T, N, 6 · width)
 
-        def step(state: Tensors, now: Tensors) -> tuple[Tensors, Tensor]:
-            (gates,), (hidden, memory) = now, state
-            hidden, memory = self._step(gates, kept, hidden, memory)
+        def step(state: Tensors, now: Tensor) -> tuple[Tensors, Tensor]:
+            hidden, memory = self._step(now, kept, *state)
             return (hidden, memory), hidden
 
-        _, out = run_steps(step, (start, start), (inputs,))
-        return out.transpose(0, 1)
+        return run_steps(step, (start, start), inputs).transpose(0, 1)
 
     def _step(self, now: Tensor, kept: Tensor, hidden: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Inputs (N, 6 · width) and the state (N, width) twice -> the next state"""

@@ -19,7 +19,6 @@ from spansrl.nn.outputs.base import Output
 class BoundaryOutput(Output):
     """A row W[r] = [u_r ; v_r] for each role."""
 
-    scores_spans = True
     row_axes: ClassVar[Mapping[str, tuple[str, ...]]] = {"roles": ("role",)}
 
     def __init__(self, width: int, n_roles: int, span_end: str = "last") -> None:
@@ -31,9 +30,6 @@ class BoundaryOutput(Output):
     @classmethod
     def of(cls, config: OutputConfig, width: int, n_roles: int) -> Self:
         return cls(width, n_roles, config.span_end)
-
-    def role_vectors(self) -> Tensor:
-        return self.roles.detach()
 
     def arrays(self, h: Tensor, mask: Tensor) -> dict[str, Tensor]:
         """`start` and `end` (N, T, R), anything at padding"""

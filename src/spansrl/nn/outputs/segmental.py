@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from spansrl.nn.batch import Gold
 from spansrl.nn.initialization import init_linear
+from spansrl.nn.outputs.base import DistillableOutput
 from spansrl.nn.outputs.boundaries import BoundaryOutput
 from spansrl.nn.outputs.tags import gold_tags
 
@@ -34,7 +35,7 @@ class SegmentalLogits:
     outside: Tensor  # (N, T)
 
 
-class SegmentalOutput(BoundaryOutput):
+class SegmentalOutput(BoundaryOutput, DistillableOutput):
     """Role rows as in span selection, and a score of each token outside all arguments."""
 
     def __init__(self, width: int, n_roles: int, span_end: str = "last") -> None:
@@ -54,8 +55,9 @@ class SegmentalOutput(BoundaryOutput):
         """−log P(gold labeling), as the mean over propositions; nested arguments count as for taggers."""
         return self.teacher_loss(h, mask, pred, self.gold_targets(mask, pred, gold))
 
-    def target_shape(self, n_roles: int) -> tuple[int, ...]:
-        return (2 * n_roles + 1,)
+    @property
+    def n_targets(self) -> int:
+        return 2 * len(self.roles) + 1
 
     def targets(self, h: Tensor, mask: Tensor, pred: Tensor) -> Tensor:
         """The marginals of starts, ends and outside tokens: (N, T, 2R + 1)"""

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from spansrl.nn.batch import Gold
+from spansrl.nn.outputs.base import DistillableOutput
 from spansrl.nn.outputs.boundaries import BoundaryOutput, boundary_scores, with_ends
 
 
@@ -24,7 +25,7 @@ class SpanLogits:
     log_z: Tensor  # (N, R)
 
 
-class SpanOutput(BoundaryOutput):
+class SpanOutput(BoundaryOutput, DistillableOutput):
     """The paper's labeling function."""
 
     can_be_mixed = True
@@ -36,26 +37,26 @@ class SpanOutput(BoundaryOutput):
     def gold_loss(self, h: Tensor, mask: Tensor, pred: Tensor, gold: Gold) -> Tensor:
         return span_loss(self(h, mask), pred, gold)
 
-    def target_shape(self, n_roles: int) -> tuple[int, ...]:
-        return 2, n_roles
+    @property
+    def n_targets(self) -> int:
+        return 2 * len(self.roles)
 
     def targets(self, h: Tensor, mask: Tensor, pred: Tensor) -> Tensor:
-        """The marginals of starts and ends: (N, T, 2, R)"""
-        return torch.stack(boundary_marginals(self(h, mask)), dim=2)
+        """The marginals of starts and ends: (N, T, 2R)"""
+        return torch.cat(boundary_marginals(self(h, mask)), dim=2)
 
     def gold_targets(self, mask: Tensor, pred: Tensor, gold: Gold) -> Tensor:
         """A role's gold spans share its probability evenly; an absent role's span is the predicate's own."""
-        out = torch.zeros(*mask.shape, 2, len(self.roles), device=mask.device)
-        for side, index in enumerate((gold.first, gold.last)):
-            out.index_put_(
-                (gold.prop, index, torch.full_like(index, side), gold.role), out.new_ones(()), accumulate=True
-            )
-        counts = out.sum(dim=1)  # (N, 2, R)
+        out = torch.zeros(*mask.shape, self.n_targets, device=mask.device)
+        boundaries = gold.prop.repeat(2), torch.cat([gold.first, gold.last])
+        column = torch.cat([gold.role, len(self.roles) + gold.role])
+        out.index_put_((*boundaries, column), out.new_ones(()), accumulate=True)
+        counts = out.sum(dim=1)  # (N, 2R)
         out[torch.arange(len(pred), device=mask.device), pred] += (counts == 0).float()
         return out / counts.clamp(min=1)[:, None]
 
     def teacher_loss(self, h: Tensor, mask: Tensor, pred: Tensor, teacher: Tensor) -> Tensor:
-        return distillation_loss(self(h, mask), teacher.view(*mask.shape, 2, -1), mask)
+        return distillation_loss(self(h, mask), teacher, mask)
 
 
 def span_logits(start: Tensor, end: Tensor, mask: Tensor, span_end: str) -> SpanLogits:
@@ -89,11 +90,11 @@ def span_loss(logits: SpanLogits, pred: Tensor, gold: Gold) -> Tensor:
 def distillation_loss(logits: SpanLogits, teacher: Tensor, mask: Tensor) -> Tensor:
     """Cross-entropy of a teacher's distributions over spans with ours, as the mean over propositions.
 
-    The teacher is given by the marginals of its starts and ends, (N, T, 2, R), and this is exact: with
+    The teacher is given by the marginals of its starts and ends, (N, T, 2R), and this is exact: with
     F(i, j) = s_i + e_j, −Σ_{i<=j} P(i, j)·F(i, j) + log Z = log Z − Σ_i P(start i)·s_i − Σ_j P(end j)·e_j.
     """
     inside = mask[:, :, None]  # (N, T, 1)
-    starts, ends = teacher.unbind(dim=2)  # (N, T, R), (N, T, R)
+    starts, ends = teacher.chunk(2, dim=2)  # (N, T, R), (N, T, R)
     expected = starts * logits.start + ends * logits.end.masked_fill(~inside, 0.0)
     return (logits.log_z.sum() - (expected * inside).sum()) / len(mask)
 
