@@ -7,12 +7,13 @@ from pathlib import Path
 import torch
 
 from builders import make_config, make_prop, tagged
-from spansrl.inference.lexicon import learn_lexicon
+from spansrl.inference.directory import write_json
+from spansrl.inference.lexicon import LEXICON, learn_lexicon, lexicon_to_dict
 from spansrl.language.vocabulary import role_inventory
 from spansrl.nn.batch import Batch, Corpus
 from spansrl.nn.embedders import build_embedder
 from spansrl.nn.network import Network
-from spansrl.training.checkpoint import save_description, save_lexicon, save_weights
+from spansrl.training.checkpoint import save_description, save_weights
 
 TOYS = (
     tagged(
@@ -76,5 +77,5 @@ def save(network: Network, directory: Path) -> Path:
     """A model directory with a lexicon."""
     save_description(directory, network, {})
     save_weights(directory, network, epoch=0)
-    save_lexicon(directory, learn_lexicon(TOYS))
+    write_json(directory / LEXICON, lexicon_to_dict(learn_lexicon(TOYS)))
     return directory

@@ -51,20 +51,20 @@ def test_a_batch_holds_the_chosen_propositions_in_order_with_each_sentence_once(
 
 
 def test_the_mask_is_true_at_tokens_up_to_the_batchs_longest_sentence():
-    batch = CORPUS.whole()
+    batch = CORPUS.batch(np.arange(CORPUS.n_props))
     lengths = [len(SENTENCES[s]) for s, _ in PROPS]
     assert batch.mask().tolist() == [[t < length for t in range(max(lengths))] for length in lengths]
 
 
 def test_a_batch_without_arguments_has_an_empty_gold():
     corpus = Corpus.of([make_sentence("Stop", (0,)), make_sentence("It rained", (1,))], Vocabulary(ROLES))
-    assert corpus.whole().gold.prop.shape == (0,)
-    assert corpus.whole().gold.first.dtype == torch.long
+    assert corpus.batch(np.arange(corpus.n_props)).gold.prop.shape == (0,)
+    assert corpus.batch(np.arange(corpus.n_props)).gold.first.dtype == torch.long
 
 
 def test_arguments_with_a_role_that_the_vocabulary_lacks_are_left_out():
     sent = make_sentence("Cats sleep here now", (1, ("A0", 0, 1), ("AM-LOC", 2, 3), ("A1", 3, 4)))
-    gold = Corpus.of([sent], Vocabulary(["A0", "A1"])).whole().gold
+    gold = Corpus.of([sent], Vocabulary(["A0", "A1"])).batch(np.arange(1)).gold
     assert (gold.role.tolist(), gold.first.tolist(), gold.last.tolist()) == ([0, 1], [0, 3], [0, 3])
 
 

@@ -95,6 +95,21 @@ def test_log_z_and_its_gradient_are_those_of_a_sum_over_all_tag_sequences(kind, 
     assert_same_gradients((fast * weights).sum(), (brute * weights).sum(), inputs)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_gradient_of_log_z_is_the_probability_of_each_tag(kind):
+    output, lengths = make_output(kind), [4, 2]
+    logits = output(random_h(2, 4, 3))
+    log_z = chain_log_partition(logits, make_mask(lengths))
+    (found,) = torch.autograd.grad(log_z.sum(), logits.emissions, retain_graph=True)
+    expected = torch.zeros_like(found)
+    for n, length in enumerate(lengths):
+        scores = brute_scores(logits, n, length, kind)
+        probs = torch.stack(list(scores.values())).softmax(0)
+        for path, prob in zip(scores, probs, strict=True):
+            expected[n, torch.arange(length), torch.tensor(path)] += prob
+    torch.testing.assert_close(found, expected)
+
+
 def test_the_gradient_of_log_z_agrees_with_finite_differences():
     mask = make_mask([4, 2, 1])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
+import numpy as np
 import pytest
 import torch
 
@@ -14,7 +15,7 @@ from spansrl.nn.devices import on_device
 
 
 def make_batch():
-    return Corpus.of(SENTENCES, Vocabulary(role_inventory(SENTENCES))).whole()
+    return Corpus.of(SENTENCES, Vocabulary(role_inventory(SENTENCES))).batch(np.arange(20))
 
 
 def test_every_tensor_of_a_batch_is_moved_and_the_rest_is_kept():

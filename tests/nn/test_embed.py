@@ -87,7 +87,7 @@ def test_static_vectors_are_not_trained(glove):
     assert not list(network.embedder.parameters())
     assert not [name for name in network.state_dict() if name.startswith("embedder")]
     corpus = Corpus.of(SENTENCES, network.roles)
-    batch = corpus.whole()
+    batch = corpus.batch(np.arange(corpus.n_props))
     before = network.embedder.matrix.clone()
     network.loss(batch, network.embedder.take(network.embedder.prepare(corpus.tokens), batch.rows)).backward()
     assert all(p.grad is not None for p in network.parameters())

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from builders import SENTENCES, label_given, make_network, make_sentence
-from spansrl.decoding import SpanScores, log_partition
+from spansrl.decoding import ARRAYS, SpanScores, log_partition
 from spansrl.errors import ModelError
 from spansrl.inference.model import score_propositions
 from spansrl.nn.batch import Corpus
@@ -20,12 +20,13 @@ from spansrl.nn.ensembles import (
     expert_features,
 )
 from spansrl.nn.network import TorchModel
+from spansrl.nn.outputs import OUTPUTS
 from spansrl.nn.outputs.boundaries import span_vectors
 
 
 @pytest.fixture
 def experts():
-    return [make_network(seed=seed) for seed in (1, 2, 3)]
+    return [make_network(seed=seed) for seed in (1, 2, 3, 4, 5)]
 
 
 def random_mixture(experts):
@@ -38,7 +39,7 @@ def random_mixture(experts):
 
 def test_the_mixture_scores_spans_as_equations_9_and_10_say(experts):
     mixture = random_mixture(experts).double()
-    batch = Corpus.of(SENTENCES[:1], experts[0].roles).whole()
+    batch = Corpus.of(SENTENCES[:1], experts[0].roles).batch(np.arange(1))
     features = [torch.randn(1, 5, 16, dtype=torch.float64) for _ in experts]
     logits = mixture(features, batch.mask())
     alpha = mixture.gate.softmax(0)
@@ -52,9 +53,9 @@ def test_the_mixture_scores_spans_as_equations_9_and_10_say(experts):
 
 def test_a_new_mixture_has_zero_gates_an_identity_and_the_mean_of_the_role_rows(experts):
     mixture = Mixture.of(experts)
-    assert torch.equal(mixture.gate, torch.zeros(3))
+    assert torch.equal(mixture.gate, torch.zeros(5))
     assert torch.equal(mixture.transform, torch.eye(32))
-    assert torch.allclose(mixture.roles, sum(expert.output.roles for expert in experts) / 3)
+    assert torch.allclose(mixture.roles, sum(expert.output.roles for expert in experts) / 5)
 
 
 def test_a_new_mixture_of_one_expert_is_that_expert(experts):
@@ -68,7 +69,7 @@ def test_a_new_mixture_of_one_expert_is_that_expert(experts):
 def test_the_mixtures_gradients_match_finite_differences(experts):
     mixture = random_mixture(experts).double()
     corpus = Corpus.of(SENTENCES[:2], experts[0].roles)
-    batch = corpus.whole()
+    batch = corpus.batch(np.arange(corpus.n_props))
     features = MixtureInput(tuple(torch.randn(3, 8, 16, dtype=torch.float64) for _ in experts))
     loss = mixture.loss(batch, features)
     loss.backward()
@@ -126,6 +127,20 @@ def test_the_product_is_the_mean_of_the_scores_renormalized(experts):
             mean = np.mean([getattr(part, name)[n, :length] for part in scores], axis=0)
             assert np.allclose(getattr(product, name)[n, :length], mean, atol=1e-5)
     assert np.allclose(product.log_z, log_partition(product.start, product.end, product.lengths), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "output", [*({"kind": kind} for kind in OUTPUTS), {"kind": "crf", "transitions": "bio"}], ids=str
+)
+def test_a_product_of_any_output_has_the_mean_of_every_array(output):
+    experts = [make_network(output=output, seed=seed) for seed in (1, 2)]
+    first, second, product = (
+        score_propositions(model, SENTENCES).arguments
+        for model in (*map(TorchModel, experts), ProductModel(experts))
+    )
+    for name in ARRAYS[output["kind"]]:
+        parts = [getattr(scores, name) for scores in (first, second)]
+        np.testing.assert_allclose(getattr(product, name), np.mean(parts, axis=0), atol=1e-5)
 
 
 @pytest.mark.parametrize("span_end", ["last", "next"])

@@ -37,7 +37,7 @@ EDGES = {
 
 def inputs_of(network: Network, sentences):
     corpus = Corpus.of(sentences, network.roles)
-    batch = corpus.whole()
+    batch = corpus.batch(np.arange(corpus.n_props))
     return batch, network.embedder.take(network.embedder.prepare(corpus.tokens), batch.rows)
 
 

@@ -244,10 +244,13 @@ def test_the_loss_has_a_gradient_that_numbers_confirm(kind):
     assert torch.autograd.gradcheck(lambda x: output.gold_loss(x, MASK, PRED, GOLD), h)
 
 
-@pytest.mark.parametrize("kind", ["span", "segmental", "label"])
-def test_learning_one_example_makes_gold_the_answer(kind):
+@pytest.mark.parametrize("transitions", ["free", "bio"])
+@pytest.mark.parametrize("kind", OUTPUTS)
+def test_learning_one_example_makes_gold_the_answer(kind, transitions):
+    if kind != "crf" and transitions == "bio":
+        pytest.skip("transitions are the CRF's")
     torch.manual_seed(2)
-    output = OUTPUTS[kind].of(OutputConfig(kind=kind), 6, R)
+    output = OUTPUTS[kind].of(OutputConfig(kind=kind, transitions=transitions), 6, R)
     h = torch.randn(2, T, 6)
     optimizer = torch.optim.Adam(output.parameters(), 0.1)
     for _ in range(200):
@@ -260,7 +263,9 @@ def test_learning_one_example_makes_gold_the_answer(kind):
     for decoder in ("greedy", "argmax", "exact"):
         found = scores.decode(ROLES, decoder=decoder)
         assert [{(arg.role, tuple(arg.span)) for arg in args} for args in found] == gold
-        assert all(np.isfinite(arg.prob) and arg.prob > 0.5 for args in found for arg in args)
+        probs = [arg.prob for args in found for arg in args if arg.prob is not None]
+        assert np.isfinite(probs).all()
+        assert min(probs, default=1) > 0.5
 
 
 def test_label_rows_are_the_papers():

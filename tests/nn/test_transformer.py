@@ -193,7 +193,7 @@ def make_transformer_network(directory: Path, *, finetune: bool, **sections):
 
 def inputs_of(network):
     corpus = Corpus.of(SENTENCES, network.roles)
-    batch = corpus.whole()
+    batch = corpus.batch(np.arange(corpus.n_props))
     return batch, network.embedder.take(network.embedder.prepare(corpus.tokens), batch.rows)
 
 

@@ -55,12 +55,13 @@ def embedder_settings(name: str, root) -> dict:
 
 
 def cases() -> list:
-    """Each output and each encoder once; slow: every embedder with every encoder; long: all the rest."""
+    """Each output and each encoder once, over words; slow: once over each other embedder; long: the rest."""
+    core = {("words", encoder, output) for output, encoder in CORE}
+    slow = set(zip(EMBEDDERS, ENCODERS, OUTPUTS, strict=False))
     found = []
-    for (e, embedder), (k, encoder), (o, output) in product(*map(enumerate, (EMBEDDERS, ENCODERS, OUTPUTS))):
-        is_core = embedder == "words" and (output, encoder) in CORE
-        marks = [] if is_core else [pytest.mark.slow if o == (e + k) % len(OUTPUTS) else pytest.mark.long]
-        found.append(pytest.param(embedder, encoder, output, marks=marks))
+    for case in product(EMBEDDERS, ENCODERS, OUTPUTS):
+        mark = pytest.mark.slow if case in slow else pytest.mark.long
+        found.append(pytest.param(*case, marks=[] if case in core else [mark]))
     return found
 
 

@@ -148,7 +148,7 @@ def test_what_several_teachers_say_is_the_mean_of_what_each_says(tmp_path):
 def test_the_weight_is_the_teachers_share_of_the_loss():
     network = make_network()
     corpus = Corpus.of(BUILT, network.roles)
-    batch = corpus.whole()
+    batch = corpus.batch(np.arange(corpus.n_props))
     inputs = network.embedder.take(network.embedder.prepare(corpus.tokens), batch.rows)
     mask = batch.mask()
     logits = network.output(network.token_features(batch, inputs), mask)
@@ -203,7 +203,7 @@ def test_teachers_are_not_asked_about_partial_sentences_and_gold_takes_their_pla
     alone = prepare_run(config, Splits(SENTENCES, SENTENCES, {}), cache=cache).examples.corpus
     both = prepare_run(config, Splits(SENTENCES, SENTENCES, {}, partial=[MORE]), cache=cache).examples.corpus
     assert (alone.n_props, both.n_props) == (2, 4)
-    taught, added = alone.whole().teacher, both.whole().teacher
+    taught, added = alone.batch(np.arange(alone.n_props)).teacher, both.batch(np.arange(both.n_props)).teacher
     torch.testing.assert_close(added.targets[:2], taught.targets)
     assert added.weight.tolist() == [0.5, 0.5, 0, 0]
     torch.testing.assert_close(both.batch(np.array([1, 2])).teacher.targets[0, :2], taught.targets[1, :2])

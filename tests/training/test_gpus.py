@@ -42,10 +42,8 @@ def batches_before_reading(config, monkeypatch, sentences=SENTENCES, change=lamb
     run = prepare_run(config, Splits(sentences, sentences, {}), device="meta")
     trained = [parameter for parameter in run.model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.Adam([{"params": trained, "base_rate": 0.1}])
-    average = WeightAverage(run.model, 0.9)
-    steps = train(
-        run.trainable, optimizer, change(run.examples), run.evaluate, run.config, Position(), average
-    )
+    average = WeightAverage(run.model.named_parameters(), 0.9)
+    steps = train(run.model, optimizer, change(run.examples), run.evaluate, run.config, Position(), average)
     with pytest.raises(LossesRead) as reading:
         next(steps)
     return int(reading.value.args[0])

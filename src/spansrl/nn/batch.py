@@ -214,10 +214,6 @@ class Corpus:
             teacher=None if self.taught is None else self.taught.take(props, longest),
         )
 
-    def whole(self) -> Batch:
-        """Every proposition, in order."""
-        return self.batch(np.arange(self.n_props))
-
     def epoch_items(
         self, batch_size: int, shares: Sequence[float] = (), *, seed: int, epoch: int, by_sentence: bool
     ) -> list[IntArray]:

@@ -157,7 +157,7 @@ class Ensemble(ABC):
         """The combined scores."""
 
     @torch.inference_mode()
-    def token_vectors(self, sentences: Sequence[Tokens]) -> list[Tensor]:
+    def token_vectors(self, sentences: Sequence[Tokens]) -> list[Tensor] | None:
         """Each expert's embedded tokens (S, T, D); experts that share a frozen encoder share its features."""
         prepared: dict[int, Any] = {}
         vectors = []
@@ -183,43 +183,38 @@ class MixtureModel(Ensemble):
     def __init__(self, mixture: Mixture, experts: Sequence[Network]) -> None:
         super().__init__(experts)
         self.mixture = mixture
-        self._known: dict[Tokens, dict[int, tuple[ExpertFeatures, int]]] = {}
+        self._remembered: ExpertFeatures | None = None
+        self._rows: dict[tuple[Tokens, int], int] = {}  # sentence and predicate -> row of remembered features
 
     def remember(self, features: ExpertFeatures) -> None:
         """Take these propositions' features from the store instead of computing them."""
         corpus = features.corpus
-        for row, (s, pred) in enumerate(zip(corpus.prop_sentence, corpus.prop_pred, strict=True)):
-            self._known.setdefault(corpus.tokens[s], {})[int(pred)] = features, row
+        pairs = zip(corpus.prop_sentence.tolist(), corpus.prop_pred.tolist(), strict=True)
+        self._rows = {(corpus.tokens[s], pred): row for row, (s, pred) in enumerate(pairs)}
+        self._remembered = features
 
-    def encode(self, prepared: Prepared, rows: IntArray) -> Encoding:
-        """Nothing to compute for sentences whose features are known."""
-        sentences = [tuple(prepared.sentences[row]) for row in rows.tolist()]
-        if all(tokens in self._known for tokens in sentences):
-            return Encoding(sentences, lengths_of(sentences), None)
-        return super().encode(prepared, rows)
+    def token_vectors(self, sentences: Sequence[Tokens]) -> list[Tensor] | None:
+        """Nothing yet where features are remembered: `scores` may not need it."""
+        return None if self._rows else super().token_vectors(sentences)
 
     def scores(self, encoding: Encoding, batch: Batch) -> Scores:
-        features = self._remembered(encoding, batch)
+        features = self._known(encoding, batch)
         if features is None:
-            if encoding.vectors is None:
-                encoding = replace(encoding, vectors=self.token_vectors(encoding.sentences))
-            features = tuple(self.features(encoding, batch))
+            vectors = encoding.vectors or super().token_vectors(encoding.sentences)
+            features = tuple(self.features(replace(encoding, vectors=vectors), batch))
         logits: SpanLogits = self.mixture(features, batch.mask())
         kind = self.networks[0].config.output.kind
         return to_scores(kind, {"start": logits.start, "end": logits.end}, batch)
 
-    def _remembered(self, encoding: Encoding, batch: Batch) -> tuple[Tensor, ...] | None:
-        if encoding.vectors is not None:
-            return None
+    def _known(self, encoding: Encoding, batch: Batch) -> tuple[Tensor, ...] | None:
+        """The remembered features of a batch, if those of all its propositions are."""
         pairs = zip(batch.sentence.tolist(), batch.pred.tolist(), strict=True)
-        known = [self._known[encoding.sentences[s]].get(pred) for s, pred in pairs]
-        stores = {id(item[0]): item[0] for item in known if item is not None}
-        if len(stores) != 1 or None in known:
+        rows = [self._rows.get((encoding.sentences[s], pred), -1) for s, pred in pairs]
+        if self._remembered is None or -1 in rows:
             return None
-        (features,) = stores.values()
-        found = features.take(np.array([item[1] for item in known if item is not None])).features
-        longest = int(batch.sentence_lengths.max())
-        return tuple(nn.functional.pad(part, (0, 0, 0, longest - part.shape[1])) for part in found)
+        found = self._remembered.take(np.array(rows)).features
+        missing = batch.longest - found[0].shape[1]
+        return tuple(nn.functional.pad(part, (0, 0, 0, missing)) for part in found)
 
 
 class ProductModel(Ensemble):

@@ -52,10 +52,6 @@ class Network(nn.Module):
         """h of the paper's Eq. 4: (N, T, D)"""
         return self.encoder(self.embedder(inputs), batch)
 
-    def forward(self, batch: Batch, inputs: Any) -> dict[str, Tensor]:
-        """The named arrays of scores that the output returns."""
-        return self.output.arrays(self.token_features(batch, inputs), batch.mask())
-
     def scores(self, h: Tensor, batch: Batch) -> Scores:
         """Scores to decode from h (N, T, D)."""
         return to_scores(self.config.output.kind, self.output.arrays(h, batch.mask()), batch)

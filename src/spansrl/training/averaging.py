@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Iterable, Iterator
 
 import torch
 from torch import Tensor, nn
-
-
-class HasParameters(Protocol):
-    """A model whose parameters can be averaged."""
-
-    def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]:
-        """All parameters; those that need no gradient are ignored."""
 
 
 class WeightAverage:
@@ -24,10 +16,10 @@ class WeightAverage:
     A decay of 0 keeps no average: `applied` then changes nothing.
     """
 
-    def __init__(self, model: HasParameters, decay: float) -> None:
+    def __init__(self, parameters: Iterable[tuple[str, nn.Parameter]], decay: float) -> None:
         self.decay = decay
         self.steps = 0
-        self._parameters = {name: p for name, p in model.named_parameters() if p.requires_grad and decay > 0}
+        self._parameters = {name: p for name, p in parameters if p.requires_grad and decay > 0}
         self.tensors: dict[str, Tensor] = {name: p.detach().clone() for name, p in self._parameters.items()}
 
     @torch.no_grad()

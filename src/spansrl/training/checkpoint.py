@@ -27,8 +27,6 @@ from spansrl.inference.directory import (
     write_bytes,
     write_json,
 )
-from spansrl.inference.lexicon import LEXICON, lexicon_to_dict
-from spansrl.language.senses import SenseInventory
 from spansrl.nn.embedders import load_embedder
 from spansrl.nn.network import Network
 from spansrl.training.averaging import WeightAverage
@@ -65,11 +63,6 @@ def save_description(directory: Path, network: Network, provenance: Mapping[str,
             "provenance": dict(provenance),
         },
     )
-
-
-def save_lexicon(directory: Path, inventory: SenseInventory) -> None:
-    """Lemmas and senses of the training data, for a model that labels text."""
-    write_json(directory / LEXICON, lexicon_to_dict(inventory), indent=None)
 
 
 def save_weights(directory: Path, module: nn.Module, *, epoch: int) -> None:

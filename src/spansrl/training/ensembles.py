@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +16,17 @@ from spansrl.evaluation import score
 from spansrl.inference.config import OutputConfig
 from spansrl.inference.directory import DESCRIPTION, FORMAT, WEIGHTS, ModelDirectory, file_hash, write_json
 from spansrl.inference.pipeline import Pipeline
-from spansrl.nn.batch import Batch, Corpus
-from spansrl.nn.devices import on_device
+from spansrl.nn.batch import Corpus
 from spansrl.nn.embedders.features import Progress
 from spansrl.nn.embedders.layered import LayeredEmbedder
 from spansrl.nn.embedders.precomputed import read_precomputed_features
-from spansrl.nn.ensembles import (
-    ExpertFeatures,
-    Mixture,
-    MixtureInput,
-    MixtureModel,
-    ProductModel,
-    expert_features,
-    share_sources,
-)
+from spansrl.nn.ensembles import Mixture, MixtureModel, ProductModel, expert_features, share_sources
 from spansrl.nn.network import Network, TorchModel
 from spansrl.structures import Sentence
 from spansrl.training.checkpoint import load_network, load_weights, save_weights
 from spansrl.training.config import TrainingConfig
 from spansrl.training.recovery import load_trained
-from spansrl.training.runs import Run, Splits
+from spansrl.training.runs import CorpusExamples, Run, Splits
 
 # What of an expert's directory is copied; its state and log stay with the run.
 EXPERT_FILES = ("config.json", WEIGHTS, "embedder")
@@ -120,27 +111,6 @@ def _link_or_copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-@dataclass(frozen=True, slots=True)
-class MixtureExamples:
-    """Training data of a mixture: batches with the experts' vectors."""
-
-    features: ExpertFeatures
-    config: TrainingConfig
-    device: torch.device
-
-    def steps(self) -> int:
-        """Batches in an epoch."""
-        return self.features.corpus.steps(self.config.batch_size, by_sentence=False)
-
-    def epoch(self, epoch: int, skip: int = 0) -> Iterator[tuple[Batch, MixtureInput]]:
-        """The batches of an epoch, without the first `skip`."""
-        corpus, settings = self.features.corpus, self.config
-        for props in corpus.epoch_items(
-            settings.batch_size, seed=settings.seed, epoch=epoch, by_sentence=False
-        )[skip:]:
-            yield on_device((corpus.batch(props), self.features.take(props)), self.device)
-
-
 def mixture_facts(sources: Sequence[Path], splits: Splits, config: TrainingConfig) -> dict[str, Any]:
     """What a mixture's run is made of: a directory with other facts holds another run."""
     weights = [file_hash(source / WEIGHTS) for source in sources]
@@ -168,8 +138,13 @@ def prepare_mixture(
     pipeline = Pipeline.plain(model, experts[0].config.output)
     return Run(
         model=mixture,
-        trainable=mixture,
-        examples=MixtureExamples(features, config, torch.device("cpu")),
+        examples=CorpusExamples(
+            features.corpus,
+            lambda _, props: features.take(props),
+            config,
+            by_sentence=False,
+            device=torch.device("cpu"),
+        ),
         evaluate=lambda: score(splits.dev, pipeline.label(splits.dev, predicates="given")),
         config=config,
         describe=lambda out: save_ensemble(out, "mixture", sources, provenance),

@@ -1,6 +1,6 @@
-"""A trained network as two ONNX graphs, checked against torch before they count.
+"""A trained network as two ONNX graphs, and a comparison of their scores with torch's.
 
-The graphs are those that `runtime` describes; `onnx_weights` makes them smaller.
+The graphs are those that `inference.runtime` describes; `onnx_weights` makes them smaller.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import Tensor, nn
 
 from spansrl.arrays import IntArray
 from spansrl.decoding import ARRAYS
@@ -31,11 +32,10 @@ from spansrl.inference.directory import (
 )
 from spansrl.inference.model import Model, encode_all
 from spansrl.inference.pipeline import Pipeline
-from spansrl.nn.embedders.base import Graph
+from spansrl.nn.embedders.base import SENTENCES_TOKENS, Examples, Graph
 from spansrl.nn.network import Network, TorchModel
 from spansrl.structures import Sentence
 from spansrl.training.checkpoint import load_network
-from spansrl.training.graphs import arguments_graph
 
 OPSET = 20
 # Settings that name files of the machine on which a model was made, one or several with commas between.
@@ -70,7 +70,7 @@ def export_model(source: Path, out: Path) -> Network:
 
 
 def portable(description: Mapping[str, Any]) -> dict[str, Any]:
-    """A model's description with the names, and not the whole paths, of what it was made from."""
+    """A model's description with file names instead of the paths of what it was made from."""
     config = {section: dict(settings) for section, settings in description["config"].items()}
     for section, key in PATHS:
         if value := config.get(section, {}).get(key):
@@ -79,9 +79,59 @@ def portable(description: Mapping[str, Any]) -> dict[str, Any]:
     return {**description, "config": config}
 
 
+@dataclass(frozen=True, slots=True)
+class _Predicates:
+    """What the encoders need of a batch."""
+
+    sentence: Tensor
+    pred: Tensor
+    lengths: Tensor
+    sentence_lengths: Tensor
+    size: int
+
+    def mask(self) -> Tensor:
+        return torch.arange(self.size) < self.lengths[:, None]
+
+
+class ArgumentsGraph(nn.Module):
+    """Token vectors and predicates -> scores of arguments and, where learned, of senses."""
+
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        self.encoder = network.encoder
+        self.output = network.output
+        self.tasks = network.tasks
+
+    def forward(
+        self, vectors: Tensor, sentence_lengths: Tensor, sentence: Tensor, pred: Tensor
+    ) -> tuple[Tensor, ...]:
+        """vectors (S, T, D), sentence_lengths (S,), sentence (N,), pred (N,) -> scores with N rows"""
+        batch = _Predicates(sentence, pred, sentence_lengths[sentence], sentence_lengths, vectors.shape[1])
+        h = self.encoder(vectors, batch)  # (N, T, width)
+        out = tuple(self.output.arrays(h, batch.mask()).values())
+        return out if self.tasks is None else (*out, self.tasks.senses(vectors, sentence, pred))
+
+
+def arguments_graph(network: Network) -> Graph:
+    """The part of a network that scores the arguments and senses of predicates."""
+    inputs: Examples = {
+        "vectors": (torch.randn(2, 5, network.embedder.width), SENTENCES_TOKENS),
+        "sentence_lengths": (torch.tensor([5, 4]), {0: "sentences"}),
+        "sentence": (torch.tensor([0, 1, 1]), {0: "predicates"}),
+        "pred": (torch.tensor([4, 0, 2]), {0: "predicates"}),
+    }
+    h, mask = torch.zeros(1, 1, network.encoder.out_width), torch.ones(1, 1, dtype=torch.bool)
+    outputs = list(network.output.arrays(h, mask))
+    return Graph(ArgumentsGraph(network), inputs, outputs if network.tasks is None else [*outputs, "senses"])
+
+
 def _to_onnx(graph: Graph) -> bytes:
     """The graph as the bytes of an ONNX file."""
-    _require_onnx()
+    try:
+        import onnx  # noqa: F401
+        import onnxscript  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("spansrl export", "train") from error
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -108,7 +158,7 @@ def _to_onnx(graph: Graph) -> bytes:
 
 
 def forget_origin(proto: Any) -> None:
-    """Take out what the exporter notes of its own: stack traces, with the paths of the machine it ran on."""
+    """Remove the exporter's own notes: stack traces, with the paths of the machine it ran on."""
     for item in (proto, *_parts(proto.graph)):
         del item.metadata_props[:]
         item.doc_string = ""
@@ -165,11 +215,3 @@ def _all_scores(model: Model, sent: Sentence, pred: IntArray, names: Sequence[st
     found = model.score(encoding, np.zeros_like(pred), pred)
     arguments = [getattr(found.arguments, name) for name in names]
     return [*arguments, *(part for part in (encoding.classes, found.senses) if part is not None)]
-
-
-def _require_onnx() -> None:
-    try:
-        import onnx  # noqa: F401
-        import onnxscript  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("spansrl export", "train") from error

@@ -95,7 +95,7 @@ def train(
 
     Of several processes, the first one evaluates; the others yield the same steps without a `dev` score.
     """
-    average = average or WeightAverage(model, 0.0)
+    average = average or WeightAverage((), 0.0)
     per_epoch = examples.steps()
     total = per_epoch * config.epochs
     reads_every = 1 if _device(model).type == "cpu" else READ_EVERY

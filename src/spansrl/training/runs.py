@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
 
 import spansrl
+from spansrl.arrays import IntArray
 from spansrl.errors import ConfigError, DataError, counted
 from spansrl.evaluation import Score, score
 from spansrl.formats import read_sentences
-from spansrl.inference.directory import file_hash
-from spansrl.inference.lexicon import learn_lexicon
+from spansrl.inference.directory import file_hash, write_json
+from spansrl.inference.lexicon import LEXICON, learn_lexicon, lexicon_to_dict
 from spansrl.inference.pipeline import Pipeline
 from spansrl.language.senses import SenseInventory
 from spansrl.language.vocabulary import role_inventory
@@ -30,20 +30,17 @@ from spansrl.nn.embedders import Embedder, build_embedder
 from spansrl.nn.embedders.features import Progress
 from spansrl.nn.embedders.layered import LayeredEmbedder
 from spansrl.nn.embedders.precomputed import read_precomputed_features
+from spansrl.nn.ensembles import Mixture
 from spansrl.nn.network import Network, TorchModel
 from spansrl.nn.syntax import SyntaxLabels
 from spansrl.structures import Sentence
 from spansrl.training import run_directory
 from spansrl.training.averaging import WeightAverage
-from spansrl.training.checkpoint import (
-    save_description,
-    save_lexicon,
-    save_weights,
-)
+from spansrl.training.checkpoint import save_description, save_weights
 from spansrl.training.config import Config, TrainingConfig
 from spansrl.training.distillation import Teachers
 from spansrl.training.distributed import ALONE, Workers
-from spansrl.training.loop import Examples, Position, Step, Trainable, make_optimizer, train
+from spansrl.training.loop import Examples, Position, Step, make_optimizer, train
 from spansrl.training.recovery import find_trained, load_trained, start_from, starting_embedder
 
 
@@ -110,11 +107,10 @@ def _has_arguments(sentences: list[Sentence]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CorpusExamples:
-    """A corpus with its embedder's inputs, cut into batches."""
+    """A corpus cut into batches of sentences or of propositions, with a model's other inputs for each."""
 
     corpus: Corpus
-    embedder: Embedder
-    store: Any
+    take: Callable[[Batch, IntArray], Any]  # a batch and its items -> the model's other inputs
     config: TrainingConfig
     by_sentence: bool
     device: torch.device
@@ -142,16 +138,14 @@ class CorpusExamples:
                 yield None
                 continue
             batch = make(own)
-            inputs = self.embedder.take(self.store, batch.rows)
-            yield on_device((batch, inputs), self.device)
+            yield on_device((batch, self.take(batch, own)), self.device)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """A model with everything its training needs."""
 
-    model: nn.Module
-    trainable: Trainable
+    model: Network | Mixture
     examples: Examples
     evaluate: Callable[[], Score]
     config: TrainingConfig
@@ -202,9 +196,14 @@ def prepare_run(
     pipeline = Pipeline.plain(TorchModel(network), config.output)
     return Run(
         model=network,
-        trainable=network,
         examples=CorpusExamples(
-            corpus, embedder, store, config.training, by_sentence, torch.device(device), workers, shares
+            corpus,
+            lambda batch, _: embedder.take(store, batch.rows),
+            config.training,
+            by_sentence,
+            torch.device(device),
+            workers,
+            shares,
         ),
         evaluate=lambda: score(splits.dev, pipeline.label(splits.dev, predicates="given")),
         config=config.training,
@@ -265,7 +264,7 @@ def _describe(out: Path, network: Network, splits: Splits, inventory: SenseInven
     provenance = {"data": splits.hashes, **network.embedder.provenance, **environment()}
     save_description(out, network, provenance)
     if inventory is not None:
-        save_lexicon(out, inventory)
+        write_json(out / LEXICON, lexicon_to_dict(inventory), indent=None)
 
 
 def _prepare_inputs(
@@ -308,7 +307,7 @@ def execute(
     workers = run.workers
     with run_directory.claimed(out) if workers.is_first else contextlib.nullcontext():
         optimizer = make_optimizer(run.model, run.config)
-        average = WeightAverage(run.model, run.config.average)
+        average = WeightAverage(run.model.named_parameters(), run.config.average)
         workers.wait()
         position = run_directory.find_position(out, run.facts, resume=resume or not workers.is_first)
         workers.wait()  # all processes have read the directory before the first one changes it
@@ -320,7 +319,7 @@ def execute(
             run_directory.take_up(out, run.model, optimizer, average, position, environment(), workers)
         clock = _Clock(whole=position.step == 0)
         for step in train(
-            run.trainable, optimizer, run.examples, run.evaluate, run.config, position, average, workers
+            run.model, optimizer, run.examples, run.evaluate, run.config, position, average, workers
         ):
             event = clock.event(step)
             is_due = step.ends_epoch or clock.since_save() >= 60 * run.config.save_minutes
