@@ -171,9 +171,7 @@ def test_another_run_in_the_directory_is_refused_before_anything_slow(train, mon
     again = train("--set", "training.epochs=1")
     assert "out: already holds a run; continue it with --resume, or choose another --out" in again.err
     other = train("--set", "training.epochs=2", "--resume")
-    assert (
-        "out: the run there has training.epochs = 1, this one 2; resume with the same settings" in other.err
-    )
+    assert "out: holds a run with training.epochs = 1, not 2; resume with the same settings" in other.err
     assert (again.code, other.code) == (1, 1)
 
 

@@ -308,7 +308,7 @@ def write_outputs(path: Path, **outputs: np.ndarray) -> Path:
     return path
 
 
-def test_a_file_without_layers_has_one_and_other_keys_are_no_sentences(tmp_path):
+def test_a_file_without_layers_has_one_and_other_keys_are_ignored(tmp_path):
     path = write_outputs(
         tmp_path / "x.hdf5", s0=np.ones((4, 8)), s1=np.ones((2, 8)), sentence_to_index=np.ones(1)
     )

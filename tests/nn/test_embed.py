@@ -43,7 +43,7 @@ def test_words_are_lower_cased_and_rare_ones_share_the_unknown_vector():
     assert len({tuple(row.tolist()) for row in out}) == 3
 
 
-def test_a_word_spelt_like_the_unknown_one_is_no_trouble():
+def test_a_word_spelled_like_the_unknown_one_is_harmless():
     embedder = WordEmbedder(["<unknown>", "cat"], 3, 0.0)
     ids = embedder.prepare([("cat", "dog", "<unknown>")]).values
     assert ids.tolist() == [2, 0, 1]

@@ -63,7 +63,7 @@ def test_every_sentence_of_a_padded_batch_is_read_as_appendix_b_says(layers):
         torch.testing.assert_close(out[n, :length], plain_interleaved(encoder, x[n, :length]))
 
 
-def test_what_stands_at_padding_does_not_matter():
+def test_values_at_padding_do_not_matter():
     encoder, lengths = make_lstm(), torch.tensor([3, 5])
     x = torch.randn(2, 5, 5, dtype=torch.float64)
     other = x.clone()

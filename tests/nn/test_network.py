@@ -141,7 +141,7 @@ def test_a_network_learns_twenty_propositions_by_heart(sections, variant):
 
 @EVERY_NETWORK
 @pytest.mark.parametrize("sent", EDGES.values(), ids=EDGES.keys())
-def test_unusual_sentences_can_be_learnt_from_and_labeled(sections, sent):
+def test_unusual_sentences_can_be_learned_from_and_labeled(sections, sent):
     network = make_network(**sections)
     loss = network.loss(*inputs_of(network, [sent]))
     loss.backward()
@@ -260,7 +260,7 @@ def test_a_description_that_is_not_understood_is_refused(model, entries, message
 
 
 @pytest.mark.parametrize("content", ["", "{", "[1]", "\xff"], ids=repr)
-def test_a_description_that_is_no_json_object_is_refused(model, content):
+def test_a_description_that_is_not_a_json_object_is_refused(model, content):
     (model / "config.json").write_text(content, encoding="latin-1")
     with pytest.raises(ModelError, match=r"config\.json"):
         load_network(model)

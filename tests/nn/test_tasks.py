@@ -56,7 +56,7 @@ def test_tokens_have_the_class_of_their_predicates_type_or_none():
     ]
 
 
-def test_a_type_that_no_class_stands_for_is_read_from_the_part_of_speech():
+def test_an_unknown_type_is_read_from_the_part_of_speech():
     sent = tagged("It/PRP/it is/VBZ/be here/RB/here", make_prop(1, sense="be.02", type="copula"))
     gold = TaskLabels.of([sent], learn_lexicon([sent]), [Sentence(sent.tokens, sent.props)])
     assert gold.types.padded(np.arange(2)).tolist() == [[0, 1, 0], [IGNORED] * 3]
@@ -93,7 +93,7 @@ def test_candidates_are_the_senses_of_the_form_and_of_the_lemma():
     assert chosen(gold) == [1, 0, IGNORED, IGNORED, IGNORED, 0, IGNORED]
 
 
-def test_what_labeling_chooses_is_a_candidate_of_training_whatever_the_model_says():
+def test_what_labeling_chooses_is_a_candidate_of_training_whatever_the_model_predicts():
     sentences = (*TOYS, *CLITICS)
     inventory = learn_lexicon(sentences)
     props = [(sent, prop) for sent in sentences for prop in sent.props]
@@ -118,12 +118,12 @@ def test_auxiliaries_have_candidates_of_their_own_and_apostrophes_are_all_alike(
     assert found.sense.tolist() == [0, 1, IGNORED]
 
 
-def test_senses_that_the_inventory_does_not_have_are_not_learnt():
+def test_senses_that_the_inventory_does_not_have_are_not_learned():
     some = TaskLabels.of(TOYS, learn_lexicon((TOYS[0], *TOYS[2:])))  # without call.02
     assert some.sense.tolist() == [0, IGNORED, IGNORED, IGNORED, IGNORED, 0, IGNORED]
 
 
-def test_a_sense_that_the_type_of_its_predicate_rules_out_is_not_learnt():
+def test_a_sense_that_the_type_of_its_predicate_rules_out_is_not_learned():
     odd = tagged("It/PRP/it 's/VBZ/be raining/VBG/rain", make_prop(1, sense="be.03", type="verb"))
     assert TaskLabels.of([odd], learn_lexicon(CLITICS)).sense.tolist() == [IGNORED]
 

@@ -50,7 +50,7 @@ def assert_equal(found: dict[str, torch.Tensor], expected: dict[str, torch.Tenso
 # Training state.
 
 
-def test_a_loaded_state_goes_on_bit_for_bit(tmp_path):
+def test_a_loaded_state_continues_bit_for_bit(tmp_path):
     module, optimizer = make_module()
     advance(module, optimizer, 3)
     save_state(tmp_path / "state", module, optimizer, {"position": {"step": 3}})
@@ -106,7 +106,7 @@ def test_a_damaged_state_is_refused(tmp_path, keep):
 
 
 @pytest.mark.parametrize("metadata", [None, {"state": "no JSON"}, {"state": "[]"}, {"other": "{}"}])
-def test_a_file_that_is_no_state_is_refused(tmp_path, metadata):
+def test_a_file_that_is_not_a_state_is_refused(tmp_path, metadata):
     module, optimizer = make_module()
     path = tmp_path / "state"
     safetensors.torch.save_file(dict(module.state_dict()), path, metadata)
@@ -126,13 +126,13 @@ def test_the_state_of_another_model_is_refused_naming_what_does_not_fit(tmp_path
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_weights_that_are_no_numbers_never_replace_a_good_state(tmp_path, value):
+def test_weights_that_are_not_finite_never_replace_a_good_state(tmp_path, value):
     module, optimizer = make_module()
     save_state(tmp_path / "state", module, optimizer, {})
     before = (tmp_path / "state").read_bytes()
     with torch.no_grad():
         module[0].weight[1, 1] = value
-    with pytest.raises(SpansrlError, match=r"no longer finite; what was saved before is untouched"):
+    with pytest.raises(SpansrlError, match=r"no longer finite; the last saved state is kept"):
         save_state(tmp_path / "state", module, optimizer, {})
     assert (tmp_path / "state").read_bytes() == before
 
@@ -140,7 +140,7 @@ def test_weights_that_are_no_numbers_never_replace_a_good_state(tmp_path, value)
 # Weights.
 
 
-def test_weights_know_their_epoch(tmp_path):
+def test_weights_record_their_epoch(tmp_path):
     assert saved_epoch(tmp_path) is None
     save_weights(tmp_path, make_network(), epoch=3)
     assert saved_epoch(tmp_path) == 3
@@ -159,7 +159,7 @@ def test_weight_files_say_nothing_but_names_shapes_and_the_epoch(tmp_path):
 # Writing.
 
 
-def test_a_file_is_replaced_whole_and_nothing_else_is_left(tmp_path):
+def test_a_file_is_replaced_and_no_other_file_is_left(tmp_path):
     write_bytes(tmp_path / "file", b"old")
     write_bytes(tmp_path / "file", b"new")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
@@ -184,7 +184,7 @@ def test_a_full_disk_keeps_the_old_file_and_says_so(tmp_path, monkeypatch, call)
     assert (tmp_path / "file").read_bytes() == b"old"
 
 
-def test_what_a_killed_process_left_half_written_is_taken_away_by_the_next_save(tmp_path):
+def test_the_next_save_removes_what_a_killed_process_left(tmp_path):
     (tmp_path / ".file.tmp").write_bytes(b"half of it")
     write_bytes(tmp_path / "file", b"new")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

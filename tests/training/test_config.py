@@ -168,7 +168,7 @@ def test_the_last_of_several_overrides_counts(toml):
         ("training.seed", r"^--set training.seed: expected section.key=value"),
         ("=2", r"^--set =2: expected section.key=value"),
         ("", r"^--set : expected section.key=value"),
-        ("train.seed=2", r"^--set train.seed=2: unknown section 'train'; there are embedder, encoder,"),
+        ("train.seed=2", r"^--set train.seed=2: unknown section 'train'. Choose from: embedder, encoder,"),
         ("training.sed=2", r"^--set training.sed=2: unknown setting 'sed'; \[training\] has epochs, "),
         ("training.seed.x=2", r"unknown setting 'seed.x'"),
         ("training.seed=two", r"^training.seed must be a whole number, found 'two'$"),

@@ -135,7 +135,7 @@ def test_a_teacher_that_is_not_there_is_named(tmp_path):
         run(tmp_path, "taught", distillation={"teachers": "nobody"})
 
 
-def test_what_several_teachers_say_is_the_mean_of_what_each_says(tmp_path):
+def test_the_predictions_of_several_teachers_are_averaged(tmp_path):
     networks = [make_network(seed=seed) for seed in (1, 2)]
     first, second, both = (
         Teachers(networks).lessons(BUILT, tmp_path, None).targets.values.astype(np.float64)
@@ -168,7 +168,7 @@ def test_a_teacher_with_other_roles_is_refused(tmp_path):
         prepare_run(config, Splits(fewer, fewer, {}), cache=tmp_path / "cache")
 
 
-def test_a_teacher_that_knows_gold_is_gold():
+def test_a_teacher_that_predicts_gold_has_the_loss_of_gold():
     """The cross-entropy with gold's own marginals is the loss by gold, roles with two spans aside."""
     prop, role, first, last = torch.tensor([[0, 1, 0, 2], [0, 0, 2, 2], [1, 3, 1, 1]]).T
     gold, pred = Gold(prop, role, first, last), torch.tensor([4, 0, 0])
@@ -196,7 +196,7 @@ MORE = [
 ]
 
 
-def test_teachers_are_not_asked_about_partial_sentences_and_gold_takes_their_place(tmp_path):
+def test_partial_sentences_are_learned_from_gold_alone(tmp_path):
     run(tmp_path, "one")
     config = config_from_dict({**SMALL, "distillation": {"teachers": str(tmp_path / "one")}})
     cache = tmp_path / "cache"
@@ -292,7 +292,7 @@ def every_second_token(classes, lengths):
     return sentence, pred
 
 
-def test_a_student_learns_from_raw_text_and_its_teachers_are_asked_once(tmp_path):
+def test_a_student_learns_from_raw_text_and_its_teachers_run_once(tmp_path):
     student = taught_run(tmp_path, raw="raw.jsonl", weight=1.0)
     losses = [event.step.loss for event in execute(student, tmp_path / "student")]
     assert np.isfinite(losses).all()

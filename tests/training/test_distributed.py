@@ -151,7 +151,7 @@ def test_alone_nothing_is_sent():
     assert ALONE.gather(torch.ones(2)) == [pytest.approx(torch.ones(2))]
 
 
-def test_a_process_that_is_left_alone_says_what_to_do(monkeypatch):
+def test_the_error_of_a_process_left_alone_says_what_to_do(monkeypatch):
     def fail(*_, **__):
         raise RuntimeError("Connection closed by peer [127.0.0.1]:1234")
 

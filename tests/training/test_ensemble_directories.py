@@ -81,7 +81,7 @@ def test_a_trained_mixture_labels_the_same_after_loading_and_learns(experts, dat
     assert score(SENTENCES, loaded).overall.f1 == pytest.approx(best, abs=1e-6)
 
 
-def test_a_mixture_that_was_stopped_goes_on_to_the_same_weights(experts, data, tmp_path):
+def test_a_stopped_mixture_resumes_to_the_same_weights(experts, data, tmp_path):
     list(runs.execute(mixture_run(experts, data, tmp_path), tmp_path / "whole"))
     steps = iter(range(100))
     stop_at_four = runs.execute(

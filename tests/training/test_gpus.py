@@ -156,7 +156,7 @@ def test_a_loss_that_is_not_finite_is_noticed_before_anything_can_be_saved(on_gp
     next(running)
     next(running)  # the evaluation
     model.loss = lambda batch, inputs: model.w.sum() * torch.nan
-    with pytest.raises(SpansrlError, match=r"^the loss became nan in batch 1 of epoch 2; .*rate"):
+    with pytest.raises(SpansrlError, match=r"^the loss is nan in batch 1 of epoch 2; .*rate"):
         next(running)
 
 

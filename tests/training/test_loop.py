@@ -1,4 +1,4 @@
-"""The loop: steps, schedules, the optimizer, and going on from any position."""
+"""The loop: steps, schedules, the optimizer, and resuming from any position."""
 
 from __future__ import annotations
 
@@ -145,14 +145,14 @@ def test_a_finished_position_leaves_nothing_to_do():
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_a_loss_that_is_no_number_stops_the_run_and_leaves_the_weights_alone(value):
+def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_weights(value):
     model, optimizer, config = make_training()
     running = train(model, optimizer, Points([]), Evaluations(model), config, Position())
     for _ in range(5):
         next(running)
     before = weights_of(model)
     model.loss = lambda batch, inputs: model.w.sum() * value
-    with pytest.raises(SpansrlError, match=r"^the loss became (nan|inf|-inf) in batch 2 of epoch 2; .*rate"):
+    with pytest.raises(SpansrlError, match=r"^the loss is (nan|inf|-inf) in batch 2 of epoch 2; .*rate"):
         next(running)
     assert all(torch.equal(tensor, before[name]) for name, tensor in weights_of(model).items())
 

@@ -97,7 +97,7 @@ def test_a_run_stopped_at_every_second_step_ends_as_an_uninterrupted_one(data, t
 
 
 @pytest.mark.parametrize("after", range(1, STEPS))
-def test_a_run_stopped_after_any_step_goes_on_with_the_next(data, tmp_path, whole, after):
+def test_a_run_stopped_after_any_step_continues_with_the_next(data, tmp_path, whole, after):
     first = execute(data, tmp_path / "cut", stop_after=after)
     rest = execute(data, tmp_path / "cut", resume=True)
     assert len(first) == after
@@ -252,7 +252,7 @@ def test_the_log_has_a_line_an_epoch(data, tmp_path):
         assert low - 0.01 <= line["dev_f1"] <= high + 0.01
 
 
-def test_an_epoch_that_no_process_saw_whole_has_no_duration(data, tmp_path):
+def test_an_interrupted_epoch_has_no_duration(data, tmp_path):
     execute(data, tmp_path / "out", stop_after=7)  # in the second epoch
     execute(data, tmp_path / "out", resume=True)
     lines = [json.loads(line) for line in (tmp_path / "out" / "log.jsonl").read_text().splitlines()]
@@ -260,7 +260,7 @@ def test_an_epoch_that_no_process_saw_whole_has_no_duration(data, tmp_path):
     assert all(line["props_per_second"] > 0 for line in lines)
 
 
-def test_times_are_of_the_epoch_under_way_and_leave_the_caller_out(data, tmp_path, monkeypatch):
+def test_times_are_those_of_the_current_epoch_without_the_caller(data, tmp_path, monkeypatch):
     now = itertools.count()  # every look at the clock takes a second
     monkeypatch.setattr(runs.time, "monotonic", lambda: float(next(now)))
     events = execute(data, tmp_path / "out", training={"save_minutes": 60.0})
@@ -270,7 +270,7 @@ def test_times_are_of_the_epoch_under_way_and_leave_the_caller_out(data, tmp_pat
     assert epoch[-1].props_per_second == 20 / 4
 
 
-def test_the_record_says_what_the_run_was_made_of(data, tmp_path):
+def test_the_record_has_settings_data_and_versions(data, tmp_path):
     execute(data, tmp_path / "out")
     record = json.loads((tmp_path / "out" / "run.json").read_text())
     assert record["config"]["encoder"]["width"] == 6
@@ -363,7 +363,7 @@ def test_weights_whose_state_is_gone_are_not_trained_over(data, tmp_path):
 def test_a_run_whose_best_weights_are_gone_is_not_gone_on_with(data, tmp_path):
     execute(data, tmp_path / "out", stop_after=7)
     (tmp_path / "out" / "weights.safetensors").unlink()
-    with pytest.raises(ModelError, match=r"weights.safetensors: the best epoch's weights are gone"):
+    with pytest.raises(ModelError, match=r"weights.safetensors: the weights of the best epoch are missing"):
         execute(data, tmp_path / "out", resume=True)
 
 
@@ -376,7 +376,7 @@ def test_two_processes_cannot_train_in_one_directory(data, tmp_path):
     execute(data, tmp_path / "out", resume=True)
 
 
-def test_a_file_is_no_place_for_a_run(data, tmp_path):
+def test_a_file_cannot_be_a_run_directory(data, tmp_path):
     (tmp_path / "file").write_text("")
     for out in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(ConfigError, match=rf"^--out {out}: .*/file is not a directory"):
@@ -474,13 +474,13 @@ def test_partial_sentences_are_read_beside_the_others(data, tmp_path):
     assert max(len(sent) for sent in splits.train) == 4
     assert set(splits.hashes) == {"train.jsonl", "dev.jsonl", "partial"}
     write_sentences(more, [make_sentence("We saw it", (1, ("ARG0", 0, 1)))])
-    with pytest.raises(DataError, match=r"more.jsonl: its roles \(ARG0 …\) are not those of .*\(A0 …\)"):
+    with pytest.raises(DataError, match=r"more.jsonl: none of its roles \(ARG0 …\) is in .*\(A0 …\)"):
         runs.read_splits(data, partial=[more])
     with pytest.raises(DataError, match=r"none.jsonl: no such file; correct training.partial"):
         runs.read_splits(data, partial=[tmp_path / "none.jsonl"])
 
 
-def test_empty_sentences_are_no_examples(data):
+def test_empty_sentences_are_ignored(data):
     write_sentences(data / "train.jsonl", [make_sentence(""), *SENTENCES])
     assert len(runs.read_splits(data).train) == len(SENTENCES)
 
@@ -496,7 +496,7 @@ def test_a_run_that_learns_senses_has_those_of_its_lexicon_in_order(tmp_path):
     assert load_network(out).senses.items == read_lexicon(out, SENSES).senses == SENSES
 
 
-def test_a_run_over_elmo_says_which_one_it_is(data, tmp_path):
+def test_a_run_over_elmo_records_which_one_it_is(data, tmp_path):
     elmo = make_elmo(tmp_path / "elmo")
     execute(data, tmp_path / "out", embedder={"kind": "elmo", "path": str(elmo)}, training={"epochs": 1})
     encoder = json.loads((tmp_path / "out" / "config.json").read_text())["provenance"]["encoder"]

@@ -37,8 +37,8 @@ class Gold:
 class Teacher:
     """The teachers' predictions of the arguments of a batch."""
 
-    targets: Tensor  # (N, T, C) see `outputs.base`; anything at padding
-    # (N,) share in the loss, gold having the rest: 0 where they were not asked, 1 without gold
+    targets: Tensor  # (N, T, C) see `outputs.base`; undefined at padding
+    # (N,) the teachers' share of the loss, gold has the rest: 0 without predictions, 1 without gold
     weight: Tensor
 
 
@@ -84,16 +84,16 @@ class Batch:
 class Taught:
     """The teachers' predictions of the arguments of a corpus."""
 
-    targets: Ragged  # (T, C) for each proposition that they were asked about
-    row: IntArray  # (P,) the proposition's row there; −1 where they were not asked
+    targets: Ragged  # (T, C) for each proposition with predictions
+    row: IntArray  # (P,) the proposition's row there; −1 without predictions
     weight: npt.NDArray[np.float32]  # (P,)
 
     def take(self, props: IntArray, longest: int) -> Teacher:
-        """The targets of a batch's propositions, of which the longest sentence has so many tokens."""
-        asked = self.row[props] >= 0  # (N,)
-        found = self.targets.padded(self.row[props[asked]]).astype(np.float32)
+        """The targets of a batch's propositions; the longest sentence has `longest` tokens."""
+        has_row = self.row[props] >= 0  # (N,)
+        found = self.targets.padded(self.row[props[has_row]]).astype(np.float32)
         out = np.zeros((len(props), longest, found.shape[2]), dtype=np.float32)
-        out[asked, : found.shape[1]] = found
+        out[has_row, : found.shape[1]] = found
         return Teacher(torch.from_numpy(out), torch.from_numpy(self.weight[props]))
 
 
@@ -110,8 +110,8 @@ class Corpus:
     args: IntArray  # (A, 3) role, first token, last token
     tasks: TaskLabels | None = None
     syntax: SyntaxLabels | None = None
-    costs: IntArray | None = None  # (S,) what batches are grouped by, where it is not the number of tokens
-    more: tuple[int, ...] = ()  # sizes of the corpora at the end of which an epoch uses a share
+    costs: IntArray | None = None  # (S,) what batches are grouped by; by default the number of tokens
+    more: tuple[int, ...] = ()  # sizes of the further corpora at the end, of which an epoch uses a share
     taught: Taught | None = None
 
     @classmethod
@@ -123,7 +123,7 @@ class Corpus:
         inventory: SenseInventory | None = None,
         partial: Sequence[Sequence[Sentence]] = (),
     ) -> Corpus:
-        """The sentences as arrays; arguments with foreign roles cannot be learned and are left out.
+        """The sentences as arrays; arguments whose roles are not in `roles` are left out.
 
         With an inventory of senses, predicates and senses are labels too. The sentences `partial`, in which
         not every predicate is labeled, follow the others.
@@ -217,7 +217,7 @@ class Corpus:
     def epoch_items(
         self, batch_size: int, shares: Sequence[float] = (), *, seed: int, epoch: int, by_sentence: bool
     ) -> list[IntArray]:
-        """What goes into each batch of an epoch, similar lengths together; seed and epoch decide the order.
+        """The items of each batch of an epoch, grouped by length; seed and epoch determine the order.
 
         Items are propositions (for `batch`), or sentences with all of theirs (for `sentence_batch`).
         """

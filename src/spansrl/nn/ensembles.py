@@ -98,7 +98,7 @@ class ExpertFeatures:
     """Every expert's token vectors of a corpus's propositions, computed once, memory-mapped."""
 
     corpus: Corpus
-    stores: tuple[Ragged, ...]  # a row per proposition
+    stores: tuple[Ragged, ...]  # one row per proposition
 
     def take(self, props: Any) -> MixtureInput:
         return MixtureInput(tuple(torch.from_numpy(store.padded(props)).float() for store in self.stores))
@@ -107,7 +107,7 @@ class ExpertFeatures:
 def expert_features(
     experts: Sequence[Network], corpus: Corpus, cache: Path, progress: Progress | None = None
 ) -> ExpertFeatures:
-    """The experts' features of a corpus, from the cache where they are there already."""
+    """The experts' features of a corpus, cached."""
     data = propositions_fingerprint(corpus)
     lengths = corpus.lengths[corpus.prop_sentence].tolist()
     stores = []
@@ -140,7 +140,7 @@ class Ensemble(ABC):
         return self.networks[0].roles.items
 
     def prepare(self, sentences: Sequence[Tokens]) -> Prepared:
-        """Nothing yet: each expert has inputs of its own."""
+        """Nothing yet: each expert makes its own inputs when it encodes."""
         return Prepared(sentences, lengths_of(sentences))
 
     def encode(self, prepared: Prepared, rows: IntArray) -> Encoding:

@@ -1,4 +1,4 @@
-"""What teachers say about a corpus: which tokens are predicates, their senses and their arguments."""
+"""What teachers predict for a corpus: which tokens are predicates, their senses and their arguments."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Lessons:
 
     @classmethod
     def from_arrays(cls, arrays: Any) -> Lessons:
-        """The lessons that were made into arrays."""
+        """Lessons from the arrays of `arrays`."""
         lengths, prop_offsets = arrays["lengths"], arrays["prop_offsets"]
         of_props = np.repeat(lengths, np.diff(prop_offsets))  # (P,) tokens
         return cls(

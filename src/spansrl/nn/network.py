@@ -1,4 +1,4 @@
-"""A model: embedder, encoder and output put together by the config; its loss, and scores to decode."""
+"""A model: embedder, encoder and output as the config describes them; its loss, and scores to decode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a text needs besides arguments: which tokens are predicates, of which type, and in which sense.
+"""What labeling text needs besides arguments: which tokens are predicates, their types and their senses.
 
 Both are read from the token vectors of the one pass per sentence, and learned with the arguments, as further
 terms of one joint likelihood.
@@ -51,8 +51,8 @@ class TaskLabels:
     ) -> TaskLabels:
         """Types by part of speech; a predicate's candidates are those that labeling will offer.
 
-        The sentences `partial` follow the others. Their tokens have no class: to learn predicates from those
-        alone that are labeled would be to learn that every token is one.
+        The sentences `partial` follow the others. Their tokens have no class: a model that sees only labeled
+        predicates learns that every token is one.
         """
         props = [
             *((sent, prop, _type(sent, prop)) for sent in sentences for prop in sent.props),

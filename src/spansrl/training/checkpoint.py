@@ -1,6 +1,6 @@
 """Networks in model directories, and training state: safetensors and JSON, never pickle.
 
-A run's state is one file, replaced in one go.
+The state of a run is one file, replaced atomically.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ STATE = "state.safetensors"
 def check_device(name: str) -> None:
     """Raise ConfigError unless torch can compute there."""
     try:
-        torch.ones(1, device=name).item()  # some devices hold tensors, but no numbers
+        torch.ones(1, device=name).item()  # on some devices tensors have no values
     except (RuntimeError, AssertionError, ImportError, ValueError) as error:
         reason = str(error).strip().split("\n")[0].split(". ")[0].rstrip(".")
         raise ConfigError(f"device {name}: not usable here ({reason})") from error
 
 
 def save_description(directory: Path, network: Network, provenance: Mapping[str, Any]) -> None:
-    """Everything of a model but its weights: done once, before training."""
+    """Write everything of a model but its weights; done once, before training."""
     files = directory / "embedder"
     try:
         files.mkdir(parents=True, exist_ok=True)
@@ -115,7 +115,7 @@ def _load_tensors(path: Path) -> dict[str, Tensor]:
     try:
         return safetensors.torch.load_file(path)
     except FileNotFoundError as error:
-        raise ModelError(f"{path}: no weights there; has training written a model yet?") from error
+        raise ModelError(f"{path}: no such file; has training finished an epoch?") from error
     except (OSError, SafetensorError) as error:
         raise ModelError(f"{path}: damaged or unreadable: {error}") from error
 
@@ -138,12 +138,12 @@ def save_state(
 ) -> None:
     """All that resuming needs, in one file: weights, Adam's moments, random state, and the caller's facts.
 
-    Weights that are not finite are rejected, so that the last good state is kept.
+    Weights that are not finite are rejected, so that they never replace a good state.
     """
     if not all(bool(torch.isfinite(parameter).all()) for parameter in module.parameters()):
         raise SpansrlError(
-            f"{path}: not saved, for the weights are no longer finite; what was saved before is untouched: "
-            "start again with a lower training.rate, or with training.clip = 5"
+            f"{path}: not saved, because the weights are no longer finite; the last saved state is kept. "
+            "Start again with a lower training.rate, or with training.clip = 5"
         )
     tensors = {f"weights.{name}": tensor for name, tensor in trained_tensors(module).items()}
     for name, parameter in module.named_parameters():
@@ -158,7 +158,7 @@ def save_state(
     if not workers.is_first:
         return
     facts = {**facts, "sha256": _digest(tensors)}
-    # One entry only: the order of several is not defined, and the file should depend on its content alone.
+    # A single entry, because the order of several is undefined and equal states should be equal files.
     write_bytes(path, to_safetensors(tensors, metadata={"state": json.dumps(facts)}))
 
 
@@ -169,7 +169,7 @@ def load_state(
     average: WeightAverage | None = None,
     workers: Workers = ALONE,
 ) -> dict[str, Any]:
-    """Put module, optimizer and random state back; returns the facts that were saved with them."""
+    """Restore module, optimizer and random state; returns the facts that were saved with them."""
     facts = read_state_facts(path)
     tensors = _load_tensors(path)
     if "sha256" in facts and facts["sha256"] != _digest(tensors):
@@ -178,7 +178,7 @@ def load_state(
         module.load_state_dict({name: tensors[f"weights.{name}"] for name in module.state_dict()})
         for name, parameter in module.named_parameters():
             prefix = f"optimizer.{name}."
-            # Copies: what is loaded is mapped from the file, and would keep a replaced state on the disk.
+            # Copies: loaded tensors are mapped from the file, and would keep a replaced state on disk.
             moments = {
                 key.removeprefix(prefix): tensor.to(parameter.device, copy=True)
                 for key, tensor in tensors.items()
@@ -193,7 +193,7 @@ def load_state(
         torch.set_rng_state(tensors[_random_key("cpu", workers.rank)])
         device = _device(module)
         key = _random_key("cuda", workers.rank)
-        if device.type == "cuda" and key in tensors:  # not in those of a run that began on the CPU
+        if device.type == "cuda" and key in tensors:  # missing if the run began on the CPU
             torch.cuda.set_rng_state(tensors[key], device)
     except (KeyError, TypeError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[-1].strip()
@@ -202,7 +202,7 @@ def load_state(
 
 
 def _random_states(device: torch.device) -> dict[str, Tensor]:
-    """Random state of the CPU and of the GPU that the model is on, if it is."""
+    """Random state of the CPU and, for a model on a GPU, of that GPU."""
     states = {"cpu": torch.get_rng_state()}
     return states | ({"cuda": torch.cuda.get_rng_state(device)} if device.type == "cuda" else {})
 

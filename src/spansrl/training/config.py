@@ -18,11 +18,11 @@ from spansrl.inference.config import MODEL_SECTIONS, ModelConfig, at_least, in_r
 
 @dataclass(frozen=True, slots=True)
 class DistillationConfig:
-    """Learning from other models too, by their whole distributions."""
+    """Learning from the distributions of other models."""
 
     teachers: str = ""  # models with the same output, separated by commas; twice counts twice
-    weight: float = 0.5  # share of the teachers in the loss of the arguments, gold having the rest
-    raw: str = ""  # file of sentences without labels, from which to learn what the teachers say
+    weight: float = 0.5  # the teachers' share of the argument loss; gold has the rest
+    raw: str = ""  # file of sentences without labels, which the teachers label
     raw_share: float = 1.0  # share of these sentences used per epoch, in turn
 
     def __post_init__(self) -> None:
@@ -39,10 +39,10 @@ class DistillationConfig:
 class TrainingConfig:
     """How the parameters are found."""
 
-    epochs: int = 100  # times that the training data is gone through
+    epochs: int = 100  # passes over the training data
     batch_size: int = 32  # propositions; sentences with encoder.predicate = "after"
     rate: float = 1e-3  # Adam's learning rate
-    embedder_rate: float = 0.0  # of a fine-tuned transformer; 0: the same as rate
+    embedder_rate: float = 0.0  # rate of a fine-tuned transformer; 0: the same as rate
     schedule: str = "halve"  # halve: every 25 epochs after 50 (the paper) | linear: constant, then down to 0
     hold: float = 0.5  # linear: share of the steps before the rate falls
     warmup: float = 0.0  # share of the steps in which the rate rises from 0
@@ -53,9 +53,11 @@ class TrainingConfig:
     average: float = 0.0  # decay of a moving average of the weights, used for evaluation; 0: none
     partial: str = ""  # files of JSON Lines, separated by commas, in which not every predicate is labeled
     partial_share: str = "1"  # share of each of these files used per epoch, in turn, separated by commas
-    start: str = ""  # model to start from: small, or a model directory; its settings are the defaults then
+    start: str = (
+        ""  # model to start from: small, large or a model directory; its settings are then the defaults
+    )
     precision: str = "auto"  # bf16: bfloat16 in encoders (faster) | fp32 | auto: bf16 on GPUs that have it
-    seed: int = 1  # decides initial weights, order of the batches and dropout
+    seed: int = 1  # determines initial weights, order of the batches and dropout
     save_minutes: float = 5.0  # resumable state is saved this often, and after every epoch
 
     def __post_init__(self) -> None:
@@ -123,7 +125,7 @@ SECTIONS: dict[str, type] = {
 }
 
 
-# A mixture of experts trains by Appendix C.2; configs/moe.toml says the same.
+# The settings of Appendix C.2 for a mixture of experts; configs/moe.toml has the same.
 MIXTURE_DEFAULTS: dict[str, Any] = {
     "training": {"epochs": 20, "batch_size": 8, "rate": 1e-4, "schedule": "linear", "hold": 1.0, "l2": 0.0}
 }
@@ -164,12 +166,14 @@ def _apply_override(raw: dict[str, Any], override: str) -> None:
     if not equals or not section or not key:
         raise ConfigError(f"--set {override}: expected section.key=value, for example --set training.seed=2")
     if section not in SECTIONS:
-        raise ConfigError(f"--set {override}: unknown section {section!r}; there are {', '.join(SECTIONS)}")
+        raise ConfigError(
+            f"--set {override}: unknown section {section!r}. Choose from: {', '.join(SECTIONS)}"
+        )
     types = get_type_hints(SECTIONS[section])
     if key not in types:
         raise ConfigError(f"--set {override}: unknown setting {key!r}; [{section}] has {', '.join(types)}")
     target = raw.setdefault(section, {})
-    if isinstance(target, dict):  # anything else is an error of the file, and reported as one
+    if isinstance(target, dict):  # any other type is an error in the file, which is reported when it is read
         target[key] = _override_value(text.strip(), types[key])
 
 

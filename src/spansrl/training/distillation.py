@@ -1,8 +1,8 @@
 """What trained models predict on a corpus, for another model to learn from.
 
-An output's targets (`Output.targets`) are all that a student needs of a teacher; those of several teachers
-are averaged, which gives the targets of their mixture. A corpus is taken in chunks, each of which is kept
-as a file: interrupted work resumes after the last one, and the first sentences of a corpus share its chunks.
+The targets of an output (`DistillableOutput.targets`) are all that a student needs from a teacher; those of
+several teachers are averaged, which gives the targets of their mixture. A corpus is processed in chunks, each
+of which is cached as a file: interrupted work continues after the last one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BATCH = 1024  # positions, padding included
 
 
 class Teachers:
-    """Trained networks with the same roles and kind of output, asked together."""
+    """Trained networks with the same roles and kind of output, whose predictions are averaged."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Teachers:
         inventory: SenseInventory | None = None,
         in_bfloat16: bool = False,
     ) -> None:
-        """With an inventory of senses, teachers find the predicates; without, they are the corpus's own."""
+        """With an inventory of senses, teachers find predicates; without, they use those of the corpus."""
         self.outputs = [_distillable(network) for network in networks]
         for network in networks:
             network.eval()
@@ -54,8 +54,8 @@ class Teachers:
                 network.senses is None or list(network.senses.items) != list(inventory.senses)
             ):
                 raise ModelError(
-                    "a teacher has other senses than the training data; train it and the student on the same "
-                    "data, training.partial included"
+                    "distillation.teachers: a teacher has other senses than the training data; "
+                    "train both on the same data, training.partial included"
                 )
         self.networks = networks
         self.inventory = inventory
@@ -64,7 +64,7 @@ class Teachers:
     def lessons(
         self, sentences: Sequence[Sentence], cache: Path, progress: Progress | None, workers: Workers = ALONE
     ) -> Lessons:
-        """Lessons on a corpus, from the cache where they are there already; processes share the work."""
+        """Lessons on a corpus, cached; several processes share the work."""
         directory = cache / f"lessons-{self._fingerprint()[:16]}"
         directory.mkdir(parents=True, exist_ok=True)
         chunks = [sentences[k : k + CHUNK] for k in range(0, len(sentences), CHUNK)]
@@ -74,7 +74,7 @@ class Teachers:
                 with replacing(paths[k]) as (partial,), partial.open("wb") as file:
                     np.savez(file, allow_pickle=False, **self._ask(chunks[k]).arrays())
             if progress is not None:
-                progress("asking the teachers", min(len(sentences), (k + 1) * CHUNK), len(sentences))
+                progress("running the teachers", min(len(sentences), (k + 1) * CHUNK), len(sentences))
         workers.wait()
         return Lessons.joined([_read(path) for path in paths])
 
@@ -83,7 +83,7 @@ class Teachers:
         return hash_of("\n".join([*senses, *map(fingerprint, self.networks)]))
 
     def _ask(self, sentences: Sequence[Sentence]) -> Lessons:
-        """Lessons on one chunk; short sentences are asked about first, then all is put back in order."""
+        """Lessons on one chunk, computed in batches of similar length and returned in the original order."""
         tokens = [sent.tokens for sent in sentences]
         stores = [network.embedder.prepare(tokens) for network in self.networks]
         costs = self.networks[0].embedder.costs(stores[0])
@@ -115,7 +115,7 @@ class Teachers:
         )
 
     def _classes(self, vectors: Sequence[Tensor]) -> Tensor:
-        """(S, T, K) probabilities of each token's classes, nothing where predicates are known."""
+        """(S, T, K) probabilities of each token's classes; K is 0 where predicates are given."""
         if self.inventory is None:
             return vectors[0][:, :, :0]
         return _mean([self._heads(k).predicates(x).softmax(-1) for k, x in enumerate(vectors)])
@@ -205,8 +205,8 @@ def _flat(x: Tensor, lengths: IntArray) -> npt.NDArray[Any]:
 
 def _fingerprint_of(sentences: Sequence[Sentence]) -> str:
     """A hash of the tokens and of where the predicates are."""
-    places = ";".join(",".join(str(prop.pred) for prop in sent.props) for sent in sentences)
-    return hash_of(corpus_fingerprint([sent.tokens for sent in sentences]) + places)
+    preds = ";".join(",".join(str(prop.pred) for prop in sent.props) for sent in sentences)
+    return hash_of(corpus_fingerprint([sent.tokens for sent in sentences]) + preds)
 
 
 def _read(path: Path) -> Lessons:

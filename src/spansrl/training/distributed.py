@@ -18,24 +18,24 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 
-# Its functions take the group that exists at their import as a default. torch imports them late, and then the
-# group is never freed, and its threads can abort the process at exit. Here there is no group yet.
+# Its functions keep the group that exists when they are imported as a default argument. torch imports them
+# late: then the group is never freed, and its threads can abort the process at exit. Here is no group yet.
 import torch.distributed.nn.functional
 from torch import Tensor, nn
 
 from spansrl.errors import SpansrlError
 
-# How long a process waits for the others. Evaluation, which only the first one does, must fit in.
+# How long a process waits for the others; must be longer than an evaluation, which only the first one does.
 TIMEOUT = timedelta(hours=2)
 
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """The processes of a training run, as one of them sees them; by default it is alone."""
+    """The processes of a training run, from the point of view of one of them; by default the only one."""
 
     rank: int = 0
     size: int = 1
-    device: str = "cpu"  # where tensors must be that are sent
+    device: str = "cpu"  # of the tensors that are exchanged
 
     @property
     def is_first(self) -> bool:
@@ -85,7 +85,7 @@ class Workers:
         return [part.to(state.device) for part in received]
 
     def wait(self) -> None:
-        """Return when every process has come here."""
+        """Return when every process has called this."""
         self.any(False)
 
     def _all_reduce(self, tensor: Tensor) -> None:
@@ -117,7 +117,7 @@ def joined(device: str) -> Iterator[Workers]:
     """The processes that torchrun started, connected inside this block; `device` is that of this one."""
     on_gpu = device.split(":")[0] == "cuda"
     if ":" in device and on_gpu:
-        torch.cuda.set_device(device)  # NCCL and whatever else asks for the current device
+        torch.cuda.set_device(device)  # for NCCL, which uses the current device
     size, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
     if size == 1:
         yield ALONE

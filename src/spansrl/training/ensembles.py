@@ -1,4 +1,4 @@
-"""Ensembles as model directories: experts copied in, a mixture trained on top; models of any directory."""
+"""Ensembles as model directories, training of mixtures, and torch models from any model directory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from spansrl.training.config import TrainingConfig
 from spansrl.training.recovery import load_trained
 from spansrl.training.runs import CorpusExamples, Run, Splits
 
-# What of an expert's directory is copied; its state and log stay with the run.
+# The files of an expert that are copied; its state and log stay with the run.
 EXPERT_FILES = ("config.json", WEIGHTS, "embedder")
 
 
@@ -42,7 +42,7 @@ def load_torch_model(
     if directory.kind not in ("mixture", "product"):
         raise ModelError(
             f"{directory.path / DESCRIPTION}: 'kind' is {directory.kind!r}; "
-            "known are network, mixture and product"
+            "expected network, mixture or product"
         )
     experts = load_experts(directory)
     if directory.kind == "product":
@@ -53,7 +53,7 @@ def load_torch_model(
 
 
 def remember_precomputed(networks: Sequence[Network], path: Path, sentences: Sequence[Sentence]) -> None:
-    """Show networks the precomputed vectors (HDF5, keyed by index) of the sentences to be labeled."""
+    """Give networks the precomputed vectors (HDF5, keyed by index) of the sentences to be labeled."""
     tokens = [sent.tokens for sent in sentences]
     features = read_precomputed_features(path, tokens)
     for network in networks:
@@ -73,7 +73,7 @@ def load_experts(directory: ModelDirectory) -> list[Network]:
 
 
 def save_ensemble(out: Path, kind: str, sources: Sequence[Path], provenance: Mapping[str, Any]) -> None:
-    """Copy the experts in and describe the ensemble; shared files are stored once where links work."""
+    """Write an ensemble's directory with copies of its experts; equal files are hard links where possible."""
     experts = [f"experts/{number}" for number in range(1, len(sources) + 1)]
     stored: dict[str, Path] = {}
     for source, name in zip(sources, experts, strict=True):
@@ -112,7 +112,7 @@ def _link_or_copy(source: Path, target: Path) -> None:
 
 
 def mixture_facts(sources: Sequence[Path], splits: Splits, config: TrainingConfig) -> dict[str, Any]:
-    """What a mixture's run is made of: a directory with other facts holds another run."""
+    """What identifies a mixture's run: a directory with other facts holds another run."""
     weights = [file_hash(source / WEIGHTS) for source in sources]
     return {"config": {"training": asdict(config)}, "data": splits.hashes, "experts": weights}
 

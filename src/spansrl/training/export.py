@@ -38,7 +38,7 @@ from spansrl.structures import Sentence
 from spansrl.training.checkpoint import load_network
 
 OPSET = 20
-# Settings that name files of the machine on which a model was made, one or several with commas between.
+# Settings with paths of the machine on which a model was made, one or several separated by commas.
 PATHS = (
     ("embedder", "path"),
     ("embedder", "words_path"),
@@ -137,7 +137,7 @@ def _to_onnx(graph: Graph) -> bytes:
     logger.setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings(), torch.no_grad():
-            warnings.simplefilter("ignore")  # the exporter warns of its own internals
+            warnings.simplefilter("ignore")  # about the exporter's own internals
             program = torch.onnx.export(
                 graph.module.eval(),
                 tuple(example for example, _ in graph.inputs.values()),
@@ -165,7 +165,7 @@ def forget_origin(proto: Any) -> None:
 
 
 def _parts(graph: Any) -> Iterator[Any]:
-    """A graph with everything in it, down to the graphs inside its nodes."""
+    """A graph with its parts, including the graphs inside its nodes."""
     yield from (graph, *graph.node, *graph.initializer, *graph.value_info, *graph.input, *graph.output)
     for node in graph.node:
         for attribute in node.attribute:
@@ -175,7 +175,7 @@ def _parts(graph: Any) -> Iterator[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How far an exported model is from the network it was made of, on some sentences."""
+    """How an exported model differs from its network on some sentences."""
 
     scores: float  # the largest difference of two scores
     propositions: int

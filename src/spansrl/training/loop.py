@@ -1,10 +1,10 @@
 """One loop for every model: a generator of steps. Saving, logging and progress bars are the caller's.
 
-A model offers `loss(batch, inputs)`; the loop asks for an epoch's batches by number, so that their order
-depends on seed and epoch alone, and a run that was cut off continues from its `Position` unharmed.
+A model offers `loss(batch, inputs)`. The loop requests an epoch's batches by number, so that their order
+depends on seed and epoch only, and an interrupted run continues from its `Position` to the same weights.
 
-On a GPU, reading a loss makes the host wait for all work under way. So losses stay on the device and are read
-together, every `READ_EVERY` batches; only then is there a step, which can be shown and saved.
+On a GPU, reading a loss makes the host wait for all pending work. So losses stay on the device and are read
+together, every `READ_EVERY` batches; only then does the loop yield a step, which can be shown and saved.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Trainable(Protocol):
         """Switch dropout on or off."""
 
     def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]:
-        """All parameters; those that need no gradient are left alone."""
+        """All parameters; those that need no gradient are ignored."""
 
 
 class Examples(Protocol):
@@ -56,9 +56,9 @@ class Examples(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far a run has come; with weights, moments and random state, all that resuming needs."""
+    """The progress of a run; with weights, moments and random state, all that resuming needs."""
 
-    epoch: int = 0  # the epoch under way, from 0
+    epoch: int = 0  # the current epoch, from 0
     step: int = 0  # batches of it that are done
     loss_sum: float = 0.0  # of those batches
     best_f1: float = -1.0
@@ -113,7 +113,7 @@ def train(
             unread.clear()
             mean = position.loss_sum / done
             yield Step(position, epoch, number, total, mean, rate, n_props=n_props)
-        # A resumed run may have nothing left of the epoch but this: count again, do not remember.
+        # A run may resume right here, so nothing below depends on variables of the loop above.
         with average.applied():
             dev = evaluate() if workers.is_first else None
         f1 = workers.from_first(0.0 if dev is None else dev.overall.f1)
@@ -140,7 +140,7 @@ def _read(losses: Sequence[Tensor], position: Position) -> tuple[Position, int]:
         n_props += round(count)
         if not math.isfinite(loss):
             raise SpansrlError(
-                f"the loss became {loss} in batch {position.step} of epoch {position.epoch + 1}; "
+                f"the loss is {loss} in batch {position.step} of epoch {position.epoch + 1}; "
                 "start again with a lower training.rate, or with training.clip = 5"
             )
     return position, n_props
@@ -157,7 +157,7 @@ def _update(
 ) -> Tensor:
     """Take one optimizer step; returns the loss and the number of propositions, (2,) on the device.
 
-    `checked`: read the loss, and leave the weights alone if it is not finite.
+    `checked`: read the loss, and keep the weights as they are if it is not finite.
     """
     optimizer.zero_grad(set_to_none=True)
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
@@ -223,7 +223,7 @@ def _device(model: Trainable) -> torch.device:
 
 
 def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Adam:
-    """Adam with coupled L2; the layers of a fine-tuned encoder may have rates of their own."""
+    """Adam with coupled L2; the layers of a fine-tuned encoder may have their own rates."""
     layers = {name: _layer_of(name) for name, p in model.named_parameters() if p.requires_grad}
     top = max((layer for layer in layers.values() if layer is not None), default=0)
     groups: dict[float, list[nn.Parameter]] = {}
@@ -239,7 +239,7 @@ def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Adam
 
 
 def _layer_of(name: str) -> int | None:
-    """The layer of a fine-tuned encoder that a parameter is in, the embeddings being layer 0; else None."""
+    """The layer of a fine-tuned encoder that has a parameter, 0 for its embeddings; otherwise None."""
     if ".transformer." not in f".{name}":
         return None
     found = re.search(r"\.layers?\.(\d+)\.", name)
@@ -247,7 +247,7 @@ def _layer_of(name: str) -> int | None:
 
 
 def rate_factor(config: TrainingConfig, step: int, per_epoch: int) -> float:
-    """What the learning rate is multiplied by in a step (counted from 0) of the whole run."""
+    """The factor of the learning rate in a step of the whole run, counted from 0."""
     total = per_epoch * config.epochs
     warmup = config.warmup * total
     if step < warmup:

@@ -17,8 +17,8 @@ from spansrl.inference.directory import ARGUMENTS_GRAPH, ENCODER_GRAPH, write_by
 
 Precision = Literal["full", "half", "int8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
-LARGEST_FILE = 95_000_000  # bytes; hosts of repositories refuse files of more than 100 MB
-_SMALLEST = 1024  # numbers in a tensor that is worth storing otherwise
+LARGEST_FILE = 95_000_000  # bytes; repository hosts reject files of more than 100 MB
+_SMALLEST = 1024  # elements of a tensor that is worth converting
 
 Array = npt.NDArray[Any]
 
@@ -54,7 +54,7 @@ def save_graph(proto: Any, path: Path, limit: int = LARGEST_FILE) -> None:
 
 
 def set_precision(proto: Any, precision: Precision) -> None:
-    """Store the weights of a graph in this precision, whatever they are stored in now."""
+    """Store the weights of a graph in this precision, whatever their current one."""
     _restore(proto.graph)
     if precision == "half":
         _replace(proto.graph, _as_half)
@@ -135,7 +135,7 @@ def _restore(graph: Any) -> None:
 
 
 def _set(graph: Any, initializers: list[Any], nodes: list[Any]) -> None:
-    # The old ones are deleted afterwards: deleting them first would take away what the new ones refer to.
+    # The old ones are deleted afterwards, because the new ones refer to them.
     n_initializers, n_nodes = len(graph.initializer), len(graph.node)
     graph.initializer.extend(initializers)
     graph.node.extend(nodes)

@@ -40,7 +40,7 @@ def find_trained(name: str, setting: str) -> ModelDirectory:
 
 
 def load_trained(directory: ModelDirectory) -> Network:
-    """A trained network, from weights or from ONNX graphs; leaves the random state as it was."""
+    """A trained network, from weights or from ONNX graphs; the random state is not changed."""
     with torch.random.fork_rng(devices=[]):
         return _load_trained(directory)
 
@@ -109,7 +109,7 @@ def _constants(path: Path) -> dict[str, Array]:
 
 
 def start_from(network: Network, source: Network, name: str) -> list[str]:
-    """Copy the weights of a trained network, roles and senses by name; returns what was kept, in words."""
+    """Copy the weights of a trained network, roles and senses by name; return notes for the user."""
     own, given = network.state_dict(), source.state_dict()
     rows = _named_rows(network, source)
     kept = 0
@@ -180,7 +180,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def settings_of_start(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Config sections in which what the file does not say of the model is as in `training.start`."""
+    """Config sections in which missing settings of the model are those of `training.start`."""
     training = raw.get("training")
     name = training.get("start") if isinstance(training, Mapping) else None
     if not isinstance(name, str) or not name:
@@ -195,9 +195,9 @@ def settings_of_start(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def starting_embedder(config: EmbedderConfig, start: ModelDirectory) -> Embedder | None:
-    """The embedder of a model to start from; None where the config describes another, or it is incomplete.
+    """The embedder of a model to start from; None if the config describes another, or files are missing.
 
-    Exported models have no files of frozen encoders and vectors, which are in their graphs alone.
+    Exported models have frozen encoders and vectors in their graphs only, not as files.
     """
     own = start.network_config.embedder
     if config.kind != own.kind or (start.is_exported and not own.finetune and own.kind != "words"):

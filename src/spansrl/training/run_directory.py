@@ -1,9 +1,9 @@
-"""The directory of a training run: what it holds, whose it is, and how it is put in order after a crash.
+"""The directory of a training run: its files, its lock, and its recovery after a crash.
 
-It is a model directory (the best weights so far) with three more files: `run.json` says what the run is made
-of, `log.jsonl` what happened in every epoch, `state.safetensors` holds all that resuming needs. The end of an
-epoch is written in the order log, state, weights. The state decides: log lines that it does not know of are
-dropped (those epochs are trained again), and best weights that the process did not live to write are its own.
+It is a model directory (the best weights so far) with three more files: `run.json` has the settings and
+hashes of the data, `log.jsonl` a line per epoch, `state.safetensors` all that resuming needs. At the end of
+an epoch they are written in the order log, state, weights. After a crash the state counts: log lines of later
+epochs are dropped (these epochs are trained again), and best weights that are missing are those of the state.
 """
 
 from __future__ import annotations
@@ -40,17 +40,19 @@ if sys.platform != "win32":
 
 RECORD = "run.json"
 LOG = "log.jsonl"
-FREE_SETTINGS = {"training.save_minutes"}  # may differ when a run is resumed: nothing learned depends on them
+FREE_SETTINGS = {"training.save_minutes"}  # may change when a run is resumed
 
 
 @contextlib.contextmanager
 def claimed(out: Path) -> Iterator[None]:
-    """Make the directory, and keep other processes from training in it; a killed process lets go of it."""
-    _check_place(out)
+    """Create the directory and lock it against other processes; the lock ends with the process."""
+    _check_writable(out)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"--out {out}: cannot be made: {error.strerror}; choose another --out") from error
+        raise ConfigError(
+            f"--out {out}: cannot be created: {error.strerror}; choose another --out"
+        ) from error
     if sys.platform == "win32":
         yield
         return
@@ -69,15 +71,15 @@ def _lock(handle: int, out: Path) -> None:
         message = f"{out}: another process is training there; wait until it ends, or choose another --out"
         raise ConfigError(message) from error
     except OSError:
-        pass  # a file system without locks: the user has to know
+        pass  # a file system without locks
 
 
 def find_position(out: Path, facts: Mapping[str, Any], *, resume: bool) -> Position | None:
-    """How far the run in a directory has come; None where it is still to be started. Changes nothing.
+    """The position of the run in a directory; None if it has not started yet. Changes nothing.
 
-    Raises ConfigError where there is another run, one that `resume` was not asked for, or no way to write.
+    Raises ConfigError if it holds another run, holds a run and `resume` is false, or is not writable.
     """
-    _check_place(out)
+    _check_writable(out)
     if not (out / RECORD).exists():
         if (out / DESCRIPTION).exists() or (out / WEIGHTS).exists():
             raise ConfigError(f"{out}: holds a model that was not trained there; choose another --out")
@@ -93,18 +95,18 @@ def find_position(out: Path, facts: Mapping[str, Any], *, resume: bool) -> Posit
 
 
 def is_finished(out: Path, position: Position | None, epochs: int) -> bool:
-    """Whether all epochs are done and the best one's weights are in place."""
+    """Whether all epochs are done and the weights of the best one are written."""
     return position is not None and position.epoch >= epochs and saved_epoch(out) == position.best_epoch
 
 
 def start(out: Path, record: Mapping[str, Any], describe: Callable[[Path], None]) -> None:
-    """Begin a run: the record first, so that whatever follows is known to be this run's."""
+    """Begin a run. The record is written first, so that all other files are known to be this run's."""
     write_json(out / RECORD, record)
     _trim_log(out / LOG, epochs=0)
     describe(out)
 
 
-def take_up(
+def restore(
     out: Path,
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
@@ -113,7 +115,7 @@ def take_up(
     environment: Mapping[str, Any],
     workers: Workers = ALONE,
 ) -> None:
-    """Put model, optimizer and random state back, and the directory's other files in line with them."""
+    """Restore model, optimizer and random state, and bring the other files in line with them."""
     load_state(out / STATE, model, optimizer, average, workers)
     if not workers.is_first:
         return
@@ -122,7 +124,9 @@ def take_up(
         with average.applied():
             save_weights(out, model, epoch=position.best_epoch)
     elif position.best_epoch >= 0 and not (out / WEIGHTS).exists():
-        raise ModelError(f"{out / WEIGHTS}: the best epoch's weights are gone; start again in another --out")
+        raise ModelError(
+            f"{out / WEIGHTS}: the weights of the best epoch are missing; start again in another --out"
+        )
     record = read_json(out / RECORD)
     resumed_with = record.get("resumed_with", [])
     if dict(environment) not in [{key: record.get(key) for key in environment}, *resumed_with]:
@@ -137,7 +141,7 @@ def save_position(
     average: WeightAverage | None = None,
     workers: Workers = ALONE,
 ) -> None:
-    """Save all that `take_up` needs."""
+    """Save all that `restore` needs."""
     save_state(out / STATE, model, optimizer, {"position": asdict(position)}, average, workers)
 
 
@@ -163,7 +167,7 @@ def _trim_log(path: Path, *, epochs: int) -> None:
 
 
 def _epoch_of(line: str) -> float:
-    """The epoch of a line in the log; infinite for a line that was cut off while it was written."""
+    """The epoch of a line in the log; infinite for a line that is incomplete."""
     try:
         return float(json.loads(line)["epoch"]) if line.endswith("\n") else float("inf")
     except (ValueError, TypeError, KeyError):
@@ -174,19 +178,19 @@ def _position(state: Path) -> Position:
     try:
         return Position(**read_state_facts(state)["position"])
     except (KeyError, TypeError) as error:
-        message = f"{state}: does not say how far its run had come; was it saved by another version?"
+        message = f"{state}: has no valid position; was it saved by another version?"
         raise ModelError(message) from error
 
 
-def _check_place(out: Path) -> None:
-    """Refuse now what would otherwise fail after an hour of preparation."""
-    place = out.absolute()
-    while not os.path.exists(place):
-        place = place.parent
-    if not place.is_dir():
-        raise ConfigError(f"--out {out}: {place} is not a directory; choose another --out")
-    if not os.access(place, os.W_OK | os.X_OK):
-        raise ConfigError(f"--out {out}: {place} is not writable; choose another --out")
+def _check_writable(out: Path) -> None:
+    """Fail now rather than after an hour of preparation."""
+    existing = out.absolute()
+    while not os.path.exists(existing):
+        existing = existing.parent
+    if not existing.is_dir():
+        raise ConfigError(f"--out {out}: {existing} is not a directory; choose another --out")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise ConfigError(f"--out {out}: {existing} is not writable; choose another --out")
 
 
 def _check_same_run(recorded: Any, facts: Mapping[str, Any], out: Path) -> None:
@@ -201,11 +205,11 @@ def _check_same_run(recorded: Any, facts: Mapping[str, Any], out: Path) -> None:
             continue
         if kind == "config":
             raise ConfigError(
-                f"{out}: the run there has {name} = {was.get(key)!r}, this one {now.get(key)!r}; "
+                f"{out}: holds a run with {name} = {was.get(key)!r}, not {now.get(key)!r}; "
                 "resume with the same settings, or choose another --out"
             )
         other = f"{kind} ({name})" if name else kind
-        raise ConfigError(f"{out}: the run there was started on other {other}; resume it with the same")
+        raise ConfigError(f"{out}: holds a run with other {other}; resume it with the same")
 
 
 def _flat(facts: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Training runs: config and data made into a model with its examples, and trained in a run directory."""
+"""Training runs: a model and its examples from config and data, trained in a run directory."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def read_splits(
     paths = [directory / "train.jsonl", directory / "dev.jsonl"]
     for path in paths:
         if not path.is_file():
-            raise DataError(f"{path}: no such file; make it with `spansrl data`, or give another --data")
+            raise DataError(f"{path}: no such file; make it with `spansrl data`, or choose another --data")
     for path in partial:
         if not path.is_file():
             raise DataError(f"{path}: no such file; correct training.partial")
@@ -90,7 +90,7 @@ def read_splits(
     for part, path in zip(more, paths[2:], strict=True):
         if _has_arguments(part) and not set(role_inventory(part)) & set(role_inventory(train_data)):
             found, wanted = role_inventory(part)[0], role_inventory(train_data)[0]
-            raise DataError(f"{path}: its roles ({found} …) are not those of {paths[0]} ({wanted} …)")
+            raise DataError(f"{path}: none of its roles ({found} …) is in {paths[0]} ({wanted} …)")
     names = ("train.jsonl", "dev.jsonl", "partial", *(f"partial-{k}" for k in range(2, len(partial) + 1)))
     hashes = {name: file_hash(path) for name, path in zip(names, paths, strict=False)}
     unlabeled = []
@@ -149,14 +149,14 @@ class Run:
     examples: Examples
     evaluate: Callable[[], Score]
     config: TrainingConfig
-    describe: Callable[[Path], None]  # writes the model directory but for the weights
+    describe: Callable[[Path], None]  # writes the model directory, except for the weights
     facts: Mapping[str, Any]  # what run.json records
     workers: Workers = ALONE
-    notes: Sequence[str] = ()  # what users should know before it begins
+    notes: Sequence[str] = ()  # for the user, before training begins
 
 
 def run_facts(config: Config, splits: Splits, workers: Workers = ALONE) -> dict[str, Any]:
-    """What a run is made of: a directory with other facts holds another run."""
+    """What identifies a run: a directory with other facts holds another run."""
     return {"config": config.to_dict(), "data": splits.hashes, "processes": workers.size}
 
 
@@ -189,7 +189,7 @@ def prepare_run(
     corpus = replace(corpus, costs=embedder.costs(store))
     network.to(device)
     if workers.rank:
-        torch.manual_seed(config.training.seed + workers.rank)  # dropout of its own, on the same weights
+        torch.manual_seed(config.training.seed + workers.rank)  # the same weights, but other dropout
     by_sentence = config.encoder.predicate == "after"
     shares = config.training.partial_shares or (1.0,) * len(splits.partial)
     shares += (config.distillation.raw_share,) if splits.raw else ()
@@ -224,7 +224,7 @@ def _taught(
     progress: Progress | None,
     workers: Workers,
 ) -> Corpus:
-    """The corpus with what the teachers say about the training data, and with raw sentences."""
+    """The corpus with the teachers' predictions, and with raw sentences."""
     networks = _teachers(config, network)
     in_bfloat16 = config.training.precision == "bf16"
     own = Teachers(networks, in_bfloat16=in_bfloat16).lessons(splits.train, cache, progress, workers)
@@ -256,7 +256,7 @@ def _teachers(config: Config, network: Network) -> list[Network]:
 
 def _kept_in(cache: Path | None) -> Path:
     if cache is None:
-        raise ConfigError("distillation keeps what the teachers say; give a directory for it by --cache")
+        raise ConfigError("distillation caches the teachers' predictions; set a directory with --cache")
     return cache
 
 
@@ -270,7 +270,7 @@ def _describe(out: Path, network: Network, splits: Splits, inventory: SenseInven
 def _prepare_inputs(
     config: Config, embedder: Embedder, splits: Splits, cache: Path | None, progress: Progress | None
 ) -> Any:
-    """The training data's inputs; a frozen encoder's features of the development data are remembered too."""
+    """Inputs of the training data; a frozen encoder also remembers its features of the development data."""
     tokens = [sent.tokens for sent in (*splits.train, *splits.more)]
     dev_tokens = [sent.tokens for sent in splits.dev]
     if isinstance(embedder, LayeredEmbedder):
@@ -286,23 +286,23 @@ def _prepare_inputs(
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One step of a run in progress, with what the run's clock says; times are of the epoch under way."""
+    """One step of a run, with the times of the current epoch."""
 
     step: Step
-    train_seconds: float  # as far as this process has seen the epoch
+    train_seconds: float  # in this process
     dev_seconds: float
     props_per_second: float  # in training; 0 where nothing was timed
-    whole: bool  # whether this process has seen the epoch from its first batch
-    stopped: bool = False  # the caller asked to stop: the state is saved, and this is the last event
+    whole: bool  # whether this process began the epoch
+    stopped: bool = False  # should_stop() was true: the state is saved, and this is the last event
 
 
 def execute(
     run: Run, out: Path, *, resume: bool = False, should_stop: Callable[[], bool] = lambda: False
 ) -> Iterator[Event]:
-    """Train in a directory, saving as it goes; yields an event a step, none where the run is finished.
+    """Train in a directory and save at intervals; yields one event per step, none if the run is finished.
 
-    `should_stop` is asked after every step. Raises ConfigError if the directory holds another run, or one
-    that `resume` was not asked for.
+    `should_stop` is called after every step. Raises ConfigError if the directory holds another run, or a run
+    and `resume` is false.
     """
     workers = run.workers
     with run_directory.claimed(out) if workers.is_first else contextlib.nullcontext():
@@ -316,7 +316,7 @@ def execute(
             if workers.is_first:
                 run_directory.start(out, {**run.facts, **environment()}, run.describe)
         else:
-            run_directory.take_up(out, run.model, optimizer, average, position, environment(), workers)
+            run_directory.restore(out, run.model, optimizer, average, position, environment(), workers)
         clock = _Clock(whole=position.step == 0)
         for step in train(
             run.model, optimizer, run.examples, run.evaluate, run.config, position, average, workers
@@ -335,12 +335,12 @@ def execute(
             yield replace(event, stopped=stopped)
             if stopped:
                 return
-            clock.go_on(after=step)
+            clock.restart(after=step)
         workers.wait()
 
 
 def log_line(event: Event, dev: Score) -> dict[str, Any]:
-    """An epoch as a line of the log; null means times that no single process has seen."""
+    """An epoch as a line of the log; times are null for an epoch that was interrupted."""
     step = event.step
     return {
         "epoch": step.epoch + 1,
@@ -380,7 +380,7 @@ class _Clock:
             whole=self.whole,
         )
 
-    def go_on(self, *, after: Step) -> None:
+    def restart(self, *, after: Step) -> None:
         if after.ends_epoch:
             self.whole, self.seconds, self.n_props = True, 0.0, 0
         self.before = time.monotonic()
@@ -393,7 +393,7 @@ class _Clock:
 
 
 def environment() -> dict[str, Any]:
-    """Versions, commit and threads that a run is made with."""
+    """Versions, commit and threads of this process, for the record."""
     packages = ("torch", "numpy", "transformers", "safetensors")
     return {
         "versions": {
@@ -418,7 +418,7 @@ def _commit() -> str | None:
     here = Path(__file__)
     git = ["git", "--no-optional-locks", "-C", str(here.parent)]
     try:
-        # An installed package may lie in somebody else's repository: only a tracked file has our commit.
+        # An installed package may be inside another repository: only a tracked file has our commit.
         subprocess.run([*git, "ls-files", "--error-unmatch", here.name], capture_output=True, check=True)
         found = subprocess.run(
             [*git, "describe", "--always", "--exclude=*", "--dirty", "--abbrev=12"],

@@ -28,7 +28,7 @@ WINDOWS_PIECES = {0: "windows", 1: "pieces"}
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """A module, and what the exporter must know about its inputs and outputs."""
+    """A module with the inputs and outputs that its export needs."""
 
     module: nn.Module
     inputs: Examples
@@ -40,7 +40,7 @@ class Embedder(nn.Module, ABC):
 
     width: int
     source: FeatureSource | None = None  # the frozen encoder whose features it reads, where it has one
-    provenance: Mapping[str, str] = {}  # what a model's description says about where it comes from
+    provenance: Mapping[str, str] = {}  # entries of the model directory about its origin
 
     @abstractmethod
     def prepare(

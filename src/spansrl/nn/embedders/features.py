@@ -1,7 +1,7 @@
 """Features of frozen encoders, computed once per corpus and kept on disk.
 
-A cache file is a plain .npy of shape (tokens, layers, width) in half precision, memory-mapped when read; its
-name is made of the encoder's and the corpus's hash: runs share it, and a change in either makes a new one.
+A cache file is a plain .npy of shape (tokens, layers, width) in half precision, memory-mapped when read. Its
+name consists of the hashes of encoder and corpus: runs share it, and a change in either makes a new one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Tokens = Sequence[str]
 
 
 class FeatureSource(Protocol):
-    """Something frozen that turns sentences into vectors of several layers."""
+    """A frozen encoder that turns sentences into vectors of several layers."""
 
     n_layers: int
     width: int
@@ -32,7 +32,7 @@ class FeatureSource(Protocol):
         """A hash of everything that decides the features."""
 
     def compute(self, sentences: Sequence[Tokens]) -> list[npt.NDArray[np.float32]]:
-        """(T, n_layers, width) for each sentence; callers hand in sentences of similar length."""
+        """(T, n_layers, width) for each sentence; callers pass sentences of similar length."""
 
 
 def compute_features(source: FeatureSource, sentences: Sequence[Tokens]) -> Ragged:
@@ -49,7 +49,7 @@ def compute_features(source: FeatureSource, sentences: Sequence[Tokens]) -> Ragg
 def cached_features(
     source: FeatureSource, sentences: Sequence[Tokens], directory: Path, progress: Progress | None = None
 ) -> Ragged:
-    """Features of a corpus, memory-mapped from the cache, where they are put first if they are not there."""
+    """Features of a corpus, memory-mapped from the cache; computed first if they are not cached yet."""
     return cached_rows(
         directory / f"{source.fingerprint()[:16]}-{corpus_fingerprint(sentences)[:16]}.npy",
         [len(tokens) for tokens in sentences],
@@ -66,7 +66,7 @@ def cached_rows(
     compute: Callable[[list[int]], Sequence[npt.NDArray[np.float32]]],
     progress: Progress | None = None,
 ) -> Ragged:
-    """Rows of the given lengths, memory-mapped; without a file yet, `compute` makes them group by group."""
+    """Rows of the given lengths, memory-mapped; if there is no file yet, `compute` makes them in groups."""
     offsets = offsets_of(lengths)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)

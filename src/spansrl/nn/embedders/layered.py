@@ -1,4 +1,4 @@
-"""A learned mix of the layers of something frozen (ELMo, a transformer), whose features are cached."""
+"""A learned mix of the layers of a frozen encoder (ELMo, a transformer), whose features are cached."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from spansrl.nn.tasks import TaskHeads
 
 
 class ScalarMix(nn.Module):
-    """A learned mean of layers: gamma · Σ_k softmax(w)_k · layer_k (Peters+ 2018); starts as their mean."""
+    """A learned mean of layers, gamma · Σ_k softmax(w)_k · layer_k (Peters et al. 2018); begins as the mean."""
 
     def __init__(self, n_layers: int) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class LayeredEmbedder(Embedder):
         self._corpora: dict[str, Ragged] = {}
 
     def remember(self, sentences: Sequence[Tokens], store: Ragged) -> None:
-        """Have `prepare` find these sentences' features in the store instead of computing them."""
+        """Let `prepare` take the features of these sentences from the store instead of computing them."""
         self._known.update({tuple(tokens): (store, row) for row, tokens in enumerate(sentences)})
         self._corpora[corpus_fingerprint(sentences)] = store
 
@@ -75,7 +75,7 @@ class LayeredEmbedder(Embedder):
     ) -> Ragged:
         """Features of every layer: remembered ones, from the cache, or computed now."""
         if self._corpora and (whole := self._corpora.get(corpus_fingerprint(sentences))):
-            return whole  # perhaps from disk: a corpus may be larger than memory
+            return whole  # perhaps memory-mapped: the features of a corpus may be larger than memory
         known = [self._known.get(tuple(tokens)) for tokens in sentences]
         found = [item for item in known if item is not None]
         if found and len(found) == len(known):
@@ -98,7 +98,7 @@ class LayeredEmbedder(Embedder):
 
 
 def copy_encoder(origin: Path, files: Path, names: Iterable[str]) -> None:
-    """Copy those of the files of a pretrained encoder that there are."""
+    """Copy the files of a pretrained encoder, as far as they exist."""
     for name in names:
         if (origin / name).is_file() and (origin / name).resolve() != (files / name).resolve():
             shutil.copyfile(origin / name, files / name)

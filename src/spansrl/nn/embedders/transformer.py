@@ -63,7 +63,7 @@ class Transformer(nn.Module):
     """A pretrained encoder with its tokenizer: sentences in, (S, T, L, D) vectors of every layer out."""
 
     def __init__(self, directory: Path, *, pooling: str = "mean", weights: bool = True) -> None:
-        """`weights=False` builds the architecture only, for weights that come from elsewhere."""
+        """`weights=False` builds the architecture only; the caller loads the weights."""
         super().__init__()
         tokenizer = load_tokenizer(directory)
         self.encoder = _load_encoder(directory, weights=weights)
@@ -235,7 +235,7 @@ def load(config: EmbedderConfig, files: Path) -> Embedder:
 
 @contextlib.contextmanager
 def _without_progress_bar() -> Iterator[None]:
-    """No bar of transformers' own for the second that loading takes; afterwards it is as the user had it."""
+    """Hide the progress bar of transformers while it loads; afterwards the user's setting is restored."""
     from transformers.utils import logging
 
     was_shown = logging.is_progress_bar_enabled()

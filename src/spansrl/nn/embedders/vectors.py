@@ -45,7 +45,7 @@ class VectorEmbedder(Embedder):
         return self.dropout(self.matrix[ids])
 
     def save_files(self, files: Path) -> None:
-        """All words with their vectors: text that training never saw has words of its own."""
+        """All words with their vectors, because new text has words that training never saw."""
         write_words(files, self.vectors.words)
         save_file({"matrix": self.vectors.matrix}, files / "vectors.safetensors")
 

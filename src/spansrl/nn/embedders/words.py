@@ -73,5 +73,5 @@ def load(config: EmbedderConfig, files: Path) -> Embedder:
 
 
 def write_words(files: Path, words: Sequence[str]) -> None:
-    """One per line, as JSON: a token may contain anything, including line breaks."""
+    """One per line, as JSON: tokens may contain any character, even a line break."""
     write_bytes(files / WORDS, (json.dumps(words, indent=0) + "\n").encode())

@@ -69,7 +69,7 @@ class SelfAttention(nn.Module):
         return cls(in_width, config.width, config.attention_heads, config.layers, config.dropout)
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """x (N, T, in_width), lengths (N,) -> (N, T, width), anything at padding"""
+        """x (N, T, in_width), lengths (N,) -> (N, T, width), undefined at padding"""
         mask = torch.arange(x.shape[1], device=x.device) < lengths[:, None]  # (N, T)
         signal = position_signal(x.shape[1], self.out_width, x)  # (T, width)
         return self.stack(self.dropout(self.token(x) + signal), mask)

@@ -43,7 +43,7 @@ class InterleavedLSTM(nn.Module):
             init_linear(connection)
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """x (N, T, in_width), lengths (N,) -> (N, T, width), anything at padding"""
+        """x (N, T, in_width), lengths (N,) -> (N, T, width), undefined at padding"""
         backwards = reversal(lengths, x.shape[1])  # (N, T)
         for layer, (lstm, connection) in enumerate(zip(self.lstms, self.connections, strict=True)):
             x = self.dropout(x)

@@ -29,7 +29,7 @@ class HighwayLSTM(nn.Module):
         return cls(in_width, config.width, config.layers, config.dropout)
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """x (N, T, in_width), lengths (N,) -> (N, T, width), anything at padding"""
+        """x (N, T, in_width), lengths (N,) -> (N, T, width), undefined at padding"""
         backwards = reversal(lengths, x.shape[1])  # (N, T)
         for number, layer in enumerate(self.layers):
             x = layer(x) if number % 2 == 0 else take(layer(take(x, backwards)), backwards)

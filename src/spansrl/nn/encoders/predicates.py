@@ -19,7 +19,7 @@ class SequenceEncoder(Protocol):
     out_width: int
 
     def __call__(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """x (N, T, in_width), lengths (N,) -> (N, T, out_width), anything at padding"""
+        """x (N, T, in_width), lengths (N,) -> (N, T, out_width), undefined at padding"""
 
 
 class SequenceKind(Protocol):
@@ -84,7 +84,7 @@ class PredicateHead(nn.Module):
 
 
 class MarkedEncoder(nn.Module):
-    """The paper's way: the predicate is marked at the input, one pass per proposition."""
+    """The paper's encoder: the predicate is marked at the input, one pass per proposition."""
 
     out_width: int
 
@@ -100,7 +100,7 @@ class MarkedEncoder(nn.Module):
 
 
 class OnePassEncoder(nn.Module):
-    """The fast way: one pass per sentence, conditioned on each predicate afterwards."""
+    """The fast encoder: one pass per sentence, conditioned on each predicate afterwards."""
 
     out_width: int
 

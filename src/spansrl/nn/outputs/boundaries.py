@@ -32,7 +32,7 @@ class BoundaryOutput(Output):
         return cls(width, n_roles, config.span_end)
 
     def arrays(self, h: Tensor, mask: Tensor) -> dict[str, Tensor]:
-        """`start` and `end` (N, T, R), anything at padding"""
+        """`start` and `end` (N, T, R), undefined at padding"""
         start, end = boundary_scores(h, self.roles)
         return {"start": start, "end": with_ends(end, mask, self.span_end)}
 

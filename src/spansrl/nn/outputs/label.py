@@ -1,8 +1,8 @@
 """Label selection: within each span, a softmax over the roles and "no role", which scores 0 (He et al. 2018).
 
 The loss is Σ over all spans of log(1 + Σ_r exp F(i, j, r)), minus F of the gold arguments. As F is a sum, the
-inner sum over roles is a matrix product of exp(start) and exp(end): O(T²·R) time, but O(T²) memory for the
-propositions that are looked at together, and never an array with a span and a role axis.
+inner sum over roles is a matrix product of exp(start) and exp(end): O(T²·R) time, but only O(T²) memory for
+each chunk of propositions, and never an array with both a span and a role axis.
 """
 
 from __future__ import annotations

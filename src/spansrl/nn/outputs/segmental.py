@@ -28,7 +28,7 @@ from spansrl.nn.outputs.tags import gold_tags
 
 @dataclass(frozen=True, slots=True)
 class SegmentalLogits:
-    """Scores of labelings, anything at padding."""
+    """Scores of labelings, undefined at padding."""
 
     start: Tensor  # (N, T, R)
     end: Tensor  # (N, T, R)

@@ -60,7 +60,7 @@ class SpanOutput(BoundaryOutput, DistillableOutput):
 
 
 def span_logits(start: Tensor, end: Tensor, mask: Tensor, span_end: str) -> SpanLogits:
-    """Raw scores (N, T, R) of tokens as starts and as ends -> maskable span scores with their log Z."""
+    """Span scores with their log Z, from raw scores (N, T, R) of tokens as starts and as ends."""
     end = with_ends(end, mask, span_end).masked_fill(~mask[:, :, None], -torch.inf)
     return SpanLogits(start, end, log_partition(start, end))
 

@@ -31,7 +31,7 @@ def gold_tags(gold: Gold, mask: Tensor, pred: Tensor) -> Tensor:
 def _last_argument(at: Tensor, prop: Tensor, like: Tensor) -> Tensor:
     """(N, T) the last of the K arguments that is at a token, -1 for none: at (K, T), prop (K,), like (N, T)
 
-    Without assigning to a token twice, the order of which a GPU does not define.
+    No element is assigned twice: on a GPU the order of such assignments is undefined.
     """
     numbers = torch.arange(len(prop), device=prop.device)[:, None].where(at, -1)  # (K, T)
     none = torch.full_like(like, -1)
