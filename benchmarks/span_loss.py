@@ -1,10 +1,11 @@
 """Losses over spans, forward and backward: span selection and the segmental model in linear time, label
 selection in quadratic time, against scoring every span vector.
 
-    python benchmarks/span_loss.py
+    python benchmarks/span_loss.py            # time and memory
+    python benchmarks/span_loss.py --times    # only the times, which take a minute
 
-The first and the last column compute the same loss from the same token vectors h: B = 8 propositions, R = 59
-roles, width 300.
+The columns "span" and "every span" compute the same loss from the same token vectors h: B = 8 propositions,
+R = 59 roles, width 300.
 """
 
 from __future__ import annotations
@@ -81,12 +82,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--times", action="store_true", help="measure no memory, and not every span")
     parser.add_argument("--memory", nargs=2, metavar=("LOSS", "T"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     torch.set_num_threads(1)
     if options.memory:
         name, size = options.memory
         print(json.dumps(added_memory(case(name, 4), case(name, int(size)))))
+        return
+    print(f"Loss, forward and backward, B = {B}, R = {R}, d = {D}; {machine()}\n")
+    if options.times:
+        print(_times())
         return
     rows = []
     for T in (25, 50, 100, 200, 400):
@@ -95,8 +101,17 @@ def main() -> None:
         memory = {name: peak_memory(__file__, "--memory", name, T) / 2**20 for name in names}
         assert T > 200 or torch.allclose(case("span", T)(), case("every span", T)(), rtol=1e-4)
         rows.append([T, *_cells(spent), *_cells(memory)])
-    print(f"Loss, forward and backward, B = {B}, R = {R}, d = {D}; {machine()}\n")
     print(table(["T", *(f"{name}, {unit}" for unit in ("ms", "MB") for name in LOSSES)], rows))
+
+
+def _times() -> str:
+    """CPU time against T of the losses that are not quadratic in memory, and the time per token."""
+    names = [name for name in LOSSES if name != "every span"]
+    rows = []
+    for T in (25, 50, 100, 200, 400, 800):
+        spent = [1e3 * seconds(case(name, T), budget=0.3) for name in names]
+        rows.append([T, *(f"{ms:.1f}" for ms in spent), *(f"{1e3 * ms / (B * T):.1f}" for ms in spent)])
+    return table(["T", *(f"{name}, {unit}" for unit in ("ms", "µs per token") for name in names)], rows)
 
 
 def _cells(values: dict[str, float]) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -30,9 +32,15 @@ OWN = [
 ]
 
 
-def test_the_shipped_model_recovered_from_its_graphs_gives_the_same_scores():
-    network = load_trained(find_trained("small", "training.start"))
-    found = compare(network, OnnxModel.load(shipped_model()), SENTENCES)
+LARGE = Path(__file__).parents[2] / "models" / "large" / "src" / "spansrl_large"
+
+
+@pytest.mark.parametrize(
+    "directory", [shipped_model(), pytest.param(LARGE, marks=pytest.mark.long)], ids=["small", "large"]
+)
+def test_a_shipped_model_recovered_from_its_graphs_gives_the_same_scores(directory):
+    network = load_trained(find_trained(str(directory), "training.start"))
+    found = compare(network, OnnxModel.load(directory), SENTENCES)
     assert found.scores < MAX_DIFFERENCE
     assert (found.other_labels, found.propositions) == (0, 20)
 

@@ -25,7 +25,7 @@ from spansrl.nn.tasks import TaskHeads
 
 
 class ScalarMix(nn.Module):
-    """A learned mean of layers, gamma · Σ_k softmax(w)_k · layer_k (Peters et al. 2018); begins as the mean."""
+    """A learned mean of layers: gamma · Σ_k softmax(w)_k · layer_k (Peters et al. 2018)."""
 
     def __init__(self, n_layers: int) -> None:
         super().__init__()
