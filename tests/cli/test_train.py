@@ -243,10 +243,10 @@ def test_features_are_reported_now_and_then_and_at_the_end(capsys, monkeypatch):
     progress = cli_train.FeatureProgress(every=10.0)
     for done in range(100, 501, 100):
         clock.now += 4.0
-        progress("features", done, 500)
+        progress("computing features", done, 500)
     assert capsys.readouterr().err.splitlines() == [
-        "features: 300 of 500 sentences",
-        "features: 500 of 500 sentences",
+        "computing features: 300 of 500",
+        "computing features: 500 of 500",
     ]
 
 

@@ -124,7 +124,7 @@ def default_cache() -> Path:
 
 
 class FeatureProgress:
-    """A line every ten seconds while features are computed, which happens once per corpus."""
+    """A line every ten seconds while features are computed or teachers run, which is done once per corpus."""
 
     def __init__(self, every: float = 10.0) -> None:
         self.every = every
@@ -132,7 +132,7 @@ class FeatureProgress:
 
     def __call__(self, step: str, done: int, total: int | None) -> None:
         if done == total or time.monotonic() - self.last >= self.every:
-            say(f"features: {done} of {total} sentences")
+            say(f"{step}: {done} of {total}")
             self.last = time.monotonic()
 
 

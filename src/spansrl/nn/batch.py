@@ -17,7 +17,7 @@ from spansrl.arrays import IntArray, Ragged, offsets_of
 from spansrl.inference.model import Tokens
 from spansrl.language.senses import SenseInventory
 from spansrl.language.vocabulary import Vocabulary
-from spansrl.nn.lessons import Lessons
+from spansrl.nn.lessons import Lessons, ranges
 from spansrl.nn.syntax import SyntaxGold, SyntaxLabels
 from spansrl.nn.tasks import TaskGold, TaskLabels
 from spansrl.structures import Sentence
@@ -190,14 +190,13 @@ class Corpus:
     def sentence_batch(self, rows: IntArray) -> Batch:
         """The given sentences with all of their propositions, if any."""
         rows = np.sort(rows)
-        return self._batch(rows, self._props_of(rows))
+        first = self.prop_offsets[rows]
+        return self._batch(rows, ranges(first, self.prop_offsets[rows + 1] - first))
 
     def _batch(self, rows: IntArray, props: IntArray) -> Batch:
-        first, after = self.arg_offsets[props], self.arg_offsets[props + 1]
-        counts = after - first
-        ends = np.cumsum(counts)
-        within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
-        args = torch.from_numpy(self.args[np.repeat(first, counts) + within])  # (K, 3)
+        first = self.arg_offsets[props]
+        counts = self.arg_offsets[props + 1] - first
+        args = torch.from_numpy(self.args[ranges(first, counts)])  # (K, 3)
         prop = torch.from_numpy(np.repeat(np.arange(len(props)), counts))
         gold = Gold(prop, role=args[:, 0], first=args[:, 1], last=args[:, 2])
         longest = int(self.lengths[rows].max(initial=0))
@@ -255,9 +254,6 @@ class Corpus:
             used[first + np.take(order, chosen, mode="wrap")] = True
             first += size
         return used
-
-    def _props_of(self, sentences: IntArray) -> IntArray:
-        return np.concatenate([np.arange(self.prop_offsets[s], self.prop_offsets[s + 1]) for s in sentences])
 
 
 def _shuffled(lengths: IntArray, batch_size: int, order: np.random.Generator) -> list[IntArray]:

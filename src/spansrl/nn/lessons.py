@@ -70,7 +70,7 @@ class Lessons:
     def taken(self, rows: IntArray) -> Lessons:
         """The lessons on some of the sentences, in the given order."""
         counts = np.diff(self.prop_offsets)[rows]
-        props = _ranges(self.prop_offsets[rows], counts)
+        props = ranges(self.prop_offsets[rows], counts)
         return Lessons(
             classes=_chosen(self.classes, rows),
             prop_offsets=offsets_of(counts),
@@ -83,10 +83,10 @@ class Lessons:
 
 def _chosen(rows: Ragged, indices: IntArray) -> Ragged:
     lengths = rows.lengths[indices]
-    return Ragged(rows.values[_ranges(rows.offsets[indices], lengths)], offsets_of(lengths))
+    return Ragged(rows.values[ranges(rows.offsets[indices], lengths)], offsets_of(lengths))
 
 
-def _ranges(first: IntArray, counts: IntArray) -> IntArray:
+def ranges(first: IntArray, counts: IntArray) -> IntArray:
     """first[0], first[0] + 1, …, counts[0] of them, then the same for first[1], and so on"""
     within = np.arange(counts.sum()) - np.repeat(offsets_of(counts)[:-1], counts)
     return np.asarray(np.repeat(first, counts) + within)

@@ -143,14 +143,18 @@ class TaskHeads(nn.Module):
         """Token vectors (S, T, D) -> senses of the predicates (N, V)"""
         return self.sense(x[sentence, pred])
 
+    def candidate_senses(self, x: Tensor, sentence: Tensor, pred: Tensor, candidates: Tensor) -> Tensor:
+        """Scores of the candidates (N, C) among the senses; candidates are −1 beyond a predicate's own."""
+        logits = self.senses(x, sentence, pred).gather(1, candidates.clamp(min=0))
+        return logits.masked_fill(candidates < 0, -1e9)
+
     def loss(self, x: Tensor, sentence: Tensor, pred: Tensor, gold: TaskGold) -> Tensor:
         """Negative log-likelihood of the gold classes and senses, summed over the batch."""
         total: Tensor = cross_entropy(
             self.predicates(x).flatten(0, 1), gold.types.flatten(0, 1), reduction="sum"
         )
         if len(pred):
-            logits = self.senses(x, sentence, pred).gather(1, gold.candidates.clamp(min=0))  # (N, C)
-            logits = logits.masked_fill(gold.candidates < 0, -1e9)
+            logits = self.candidate_senses(x, sentence, pred, gold.candidates)
             total = total + cross_entropy(logits, gold.sense, reduction="sum")
         return total
 

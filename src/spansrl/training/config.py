@@ -53,9 +53,7 @@ class TrainingConfig:
     average: float = 0.0  # decay of a moving average of the weights, used for evaluation; 0: none
     partial: str = ""  # files of JSON Lines, separated by commas, in which not every predicate is labeled
     partial_share: str = "1"  # share of each of these files used per epoch, in turn, separated by commas
-    start: str = (
-        ""  # model to start from: small, large or a model directory; its settings are then the defaults
-    )
+    start: str = ""  # model to start from: small, large or a directory; its settings are the defaults then
     precision: str = "auto"  # bf16: bfloat16 in encoders (faster) | fp32 | auto: bf16 on GPUs that have it
     seed: int = 1  # determines initial weights, order of the batches and dropout
     save_minutes: float = 5.0  # resumable state is saved this often, and after every epoch

@@ -153,10 +153,7 @@ class Teachers:
         for row, choice in zip(candidates, choices, strict=True):
             row[: len(choice)] = choice
         offered, at = torch.from_numpy(candidates), (torch.from_numpy(sentence), torch.from_numpy(pred))
-        each = []
-        for k, x in enumerate(vectors):
-            logits = self._heads(k).senses(x, *at).gather(1, offered.clamp(min=0))
-            each.append(logits.masked_fill(offered < 0, -torch.inf).softmax(1))
+        each = [self._heads(k).candidate_senses(x, *at, offered).softmax(1) for k, x in enumerate(vectors)]
         is_choice = (candidates >= 0).sum(axis=1, keepdims=True) > 1
         return candidates, np.where(is_choice, _mean(each).numpy(), 0)
 
