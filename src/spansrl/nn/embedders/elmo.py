@@ -22,7 +22,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.nn.utils import skip_init
 
 from spansrl.errors import FormatError, MissingExtraError, ModelError
 from spansrl.inference.directory import read_json
@@ -125,17 +124,17 @@ class _Weights:
         return torch.from_numpy(np.asarray(data, dtype=np.float32))
 
     def linear(self, matrix: str, bias: str, n_in: int, n_out: int) -> nn.Linear:
-        layer = skip_init(nn.Linear, n_in, n_out)
-        layer.weight.data = self.take(matrix, n_in, n_out).T.contiguous()
-        layer.bias.data = self.take(bias, n_out)
+        layer = nn.Linear(n_in, n_out, device="meta")  # without initial values
+        layer.weight = nn.Parameter(self.take(matrix, n_in, n_out).T.contiguous())
+        layer.bias = nn.Parameter(self.take(bias, n_out))
         return layer
 
     def convolution(self, index: int, options: ElmoOptions) -> nn.Conv1d:
         width, count = options.filters[index]
-        layer = skip_init(nn.Conv1d, options.char_width, count, width)
+        layer = nn.Conv1d(options.char_width, count, width, device="meta")
         kernel = self.take(f"CNN/W_cnn_{index}", 1, width, options.char_width, count)[0]
-        layer.weight.data = kernel.permute(2, 1, 0).contiguous()
-        layer.bias.data = self.take(f"CNN/b_cnn_{index}", count)
+        layer.weight = nn.Parameter(kernel.permute(2, 1, 0).contiguous())
+        layer.bias = nn.Parameter(self.take(f"CNN/b_cnn_{index}", count))
         return layer
 
 
