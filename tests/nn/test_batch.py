@@ -30,7 +30,7 @@ def epoch(batch_size: int, *, by_sentence: bool, seed: int = 1, epoch: int = 0) 
 
 
 def props_of(batch: Batch) -> list[tuple[int, int]]:
-    """The batch's propositions as (place of the sentence, predicate)."""
+    """The batch's propositions as (index of the sentence, predicate)."""
     return list(zip(batch.rows[batch.sentence.numpy()].tolist(), batch.pred.tolist(), strict=True))
 
 

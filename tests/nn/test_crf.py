@@ -48,7 +48,7 @@ def random_h(*shape: int, seed: int = 0) -> torch.Tensor:
 
 
 def is_legal(path: tuple[int, ...], kind: str) -> bool:
-    """Whether no I-r stands anywhere but after B-r or I-r: asked of the tags' names, not of tag numbers."""
+    """Whether every I-r follows B-r or I-r; decided by the names of the tags, not by their numbers."""
     names = [TAGS[k] for k in path]
     stray = [b for a, b in pairwise(["O", *names]) if b[0] == "I" and a[2:] != b[2:]]
     return kind == "free" or not stray

@@ -24,7 +24,7 @@ SENTENCES = [["Cats", "sleep", "."], ["Ünïted"], ["a", "b", "a", "</S>", "x" *
 
 
 class Oracle:
-    """ELMo a word and a step at a time, in float64, as the paper and bilm-tf say; a sentence per call."""
+    """ELMo as the paper and bilm-tf describe it, word by word and step by step, in float64."""
 
     def __init__(self, options: dict, weights: dict[str, np.ndarray]) -> None:
         self.cnn, self.lstm = options["char_cnn"], options["lstm"]

@@ -126,7 +126,7 @@ def test_a_missing_or_damaged_file_of_the_vectors_is_named(glove, tmp_path, name
 
 
 class Source:
-    """Three layers of two numbers: the token's length times 1, 10 and 100, and its place."""
+    """Three layers of two numbers: the token's length times 1, 10 and 100, and its index."""
 
     n_layers, width = 3, 2
 

@@ -74,15 +74,15 @@ def test_the_mixtures_gradients_match_finite_differences(experts):
     loss = mixture.loss(batch, features)
     loss.backward()
     for parameter in mixture.parameters():
-        place = tuple(0 for _ in parameter.shape)
+        index = tuple(0 for _ in parameter.shape)
         step = 1e-6
         with torch.no_grad():
-            parameter[place] += step
+            parameter[index] += step
             above = mixture.loss(batch, features)
-            parameter[place] -= 2 * step
+            parameter[index] -= 2 * step
             below = mixture.loss(batch, features)
-            parameter[place] += step
-        assert parameter.grad[place].item() == pytest.approx((above - below).item() / (2 * step), abs=1e-6)
+            parameter[index] += step
+        assert parameter.grad[index].item() == pytest.approx((above - below).item() / (2 * step), abs=1e-6)
 
 
 def test_cached_features_are_the_experts_own_and_are_computed_once(experts, tmp_path):

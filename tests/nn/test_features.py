@@ -1,4 +1,4 @@
-"""The cache of features, with a source of our own that counts what it is asked."""
+"""The cache of features, with a source that records its inputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SENTENCES = [("Cats", "sleep"), (), ("Dogs", "bark", "loudly", "."), ("Hm",), ("
 
 
 class CountingSource:
-    """Two layers of three numbers that depend on the token and its place; may fail after some sentences."""
+    """Two layers of three numbers that depend on the token and its index; may fail after some sentences."""
 
     n_layers, width = 2, 3
 

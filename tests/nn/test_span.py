@@ -37,7 +37,7 @@ def random(*shape: int, seed: int = 0, scale: float = 1.0) -> torch.Tensor:
 
 
 def paired_with(h: torch.Tensor, j: int, span_end: str) -> torch.Tensor:
-    """The vector that stands for the end of a span whose last token is j: h (T, D) without padding."""
+    """The vector of the end of a span whose last token is j: h (T, D) without padding."""
     if span_end == "last":
         return h[j]
     return h[j + 1] if j + 1 < len(h) else torch.zeros_like(h[0])

@@ -94,9 +94,8 @@ def log_partition(logits: SegmentalLogits, mask: Tensor, pred: Tensor) -> Tensor
 
 def marginals(logits: SegmentalLogits, mask: Tensor, pred: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Probabilities of starts (N, T, R), ends (N, T, R) and outside tokens (N, T, 1)."""
-    parts = (logits.start, logits.end, logits.outside)
-    prefix = _from_the_left(*_masked(*parts, mask), mask, pred)
-    starts, ends, outside = _marginals(*_masked(*parts, mask), mask, pred, *prefix)
+    scores = _masked(logits.start, logits.end, logits.outside, mask)
+    starts, ends, outside = _marginals(*scores, mask, pred, *_from_the_left(*scores, pred))
     return starts, ends, outside[:, :, None]
 
 
@@ -106,7 +105,7 @@ class _LogPartition(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, start: Tensor, end: Tensor, outside: Tensor, mask: Tensor, pred: Tensor) -> Tensor:
         scores = _masked(start, end, outside, mask)
-        before, opened = _from_the_left(*scores, mask, pred)
+        before, opened = _from_the_left(*scores, pred)
         ctx.save_for_backward(*scores, mask, pred, before, opened)
         ctx.dtype = start.dtype
         return before[:, -1].to(start.dtype)
@@ -135,9 +134,7 @@ def _masked(start: Tensor, end: Tensor, outside: Tensor, mask: Tensor) -> tuple[
     )
 
 
-def _from_the_left(
-    start: Tensor, end: Tensor, outside: Tensor, mask: Tensor, pred: Tensor
-) -> tuple[Tensor, Tensor]:
+def _from_the_left(start: Tensor, end: Tensor, outside: Tensor, pred: Tensor) -> tuple[Tensor, Tensor]:
     """A (N, T + 1) and B (N, T, R)"""
     N, T, _ = start.shape
     is_pred = torch.arange(T, device=pred.device)[:, None, None] == pred[:, None]  # (T, N, 1)
