@@ -137,7 +137,7 @@ def test_settings_can_be_overridden(train, work):
         (
             [],
             {"data": "none"},
-            "none/train.jsonl: no such file; make it with `spansrl data`, or give another --data",
+            "none/train.jsonl: no such file; make it with `spansrl data`, or choose another --data",
         ),
         ([], {"data": "tiny.toml"}, "tiny.toml/train.jsonl: no such file; "),
         ([], {"out": "tiny.toml"}, "--out tiny.toml: "),

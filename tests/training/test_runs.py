@@ -318,9 +318,9 @@ def test_a_directory_with_a_run_is_refused_unless_it_is_to_be_resumed(data, tmp_
 @pytest.mark.parametrize(
     ("sections", "named"),
     [
-        ({"training": {"seed": 2}}, r"training.seed = 1, this one 2"),
-        ({"encoder": {"width": 7}}, r"encoder.width = 6, this one 7"),
-        ({"output": {"kind": "crf"}}, r"output.kind = 'span', this one 'crf'"),
+        ({"training": {"seed": 2}}, r"training.seed = 1, not 2"),
+        ({"encoder": {"width": 7}}, r"encoder.width = 6, not 7"),
+        ({"output": {"kind": "crf"}}, r"output.kind = 'span', not 'crf'"),
     ],
 )
 def test_a_run_with_other_settings_is_refused_naming_the_setting(data, tmp_path, sections, named):
@@ -332,7 +332,9 @@ def test_a_run_with_other_settings_is_refused_naming_the_setting(data, tmp_path,
 def test_a_run_on_other_data_is_refused_naming_the_file(data, tmp_path):
     execute(data, tmp_path / "out", stop_after=2)
     write_sentences(data / "dev.jsonl", SENTENCES[:7])
-    with pytest.raises(ConfigError, match=r"started on other data \(dev.jsonl\); resume it with the same$"):
+    with pytest.raises(
+        ConfigError, match=r"holds a run with other data \(dev.jsonl\); resume it with the same$"
+    ):
         execute(data, tmp_path / "out", resume=True)
 
 
