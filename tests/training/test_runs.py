@@ -362,7 +362,7 @@ def test_weights_whose_state_is_gone_are_not_trained_over(data, tmp_path):
     assert (tmp_path / "out" / "weights.safetensors").read_bytes() == before
 
 
-def test_a_run_whose_best_weights_are_gone_is_not_gone_on_with(data, tmp_path):
+def test_a_run_whose_best_weights_are_missing_is_not_resumed(data, tmp_path):
     execute(data, tmp_path / "out", stop_after=7)
     (tmp_path / "out" / "weights.safetensors").unlink()
     with pytest.raises(ModelError, match=r"weights.safetensors: the weights of the best epoch are missing"):
@@ -515,5 +515,5 @@ def test_a_record_without_newer_settings_resumes_with_their_defaults(tmp_path):
     (tmp_path / "run.json").write_text(json.dumps(old))
     assert run_directory.find_position(tmp_path, facts, resume=True) is None
     other = runs.run_facts(replace(config, training=replace(config.training, average=0.9)), splits)
-    with pytest.raises(ConfigError, match=r"training.average = 0.0, this one 0.9"):
+    with pytest.raises(ConfigError, match=r"training.average = 0.0, not 0.9"):
         run_directory.find_position(tmp_path, other, resume=True)
