@@ -25,7 +25,7 @@ def confusion(inputs: Inputs) -> Section:
     """A matrix for each system, and the pairs that are confused most."""
     intro = (
         "Of the arguments with correct boundaries and a wrong label: which label they got instead. "
-        "Each row of a matrix adds up to 100 %."
+        "Each row of a matrix adds up to 100%."
     )
     parts: list[Table | Picture] = []
     for number, system in enumerate(inputs.systems, start=1):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from spansrl.analysis.charts import Points
 from spansrl.analysis.confusion import short_name
 from spansrl.analysis.inputs import Inputs, Vectors
-from spansrl.analysis.tables import Cell, Picture, Section, Table, columns
+from spansrl.analysis.tables import Picture, Section, Table, columns
 from spansrl.tags import is_core
 
 NAME, TITLE = "embeddings", "Label embeddings"
@@ -32,7 +32,7 @@ def embeddings(inputs: Inputs) -> Section:
         f"The rows of W (Eq. 8) of labels with {min_count} or more gold arguments. Labels near each other "
         "give the same spans similar scores."
     )
-    return Section(NAME, TITLE, intro, (_picture(roles, rows), *_tables(roles, rows)))
+    return Section(NAME, TITLE, intro, (_picture(roles, rows), _nearest(roles, rows)))
 
 
 def kind_of(role: str) -> int:
@@ -71,30 +71,18 @@ def _picture(roles: list[str], rows: Vectors) -> Picture:
         legend=KINDS,
     )
     held = " and ".join(f"{100 * part:.0f}" for part in share)
-    note = f"The two principal components; they hold {held} % of the variance."
+    note = f"The two principal components; they hold {held}% of the variance."
     return Picture("label-embeddings", "Label embeddings in two dimensions", points, note)
 
 
-def _tables(roles: list[str], rows: Vectors) -> tuple[Table, Table]:
+def _nearest(roles: list[str], rows: Vectors) -> Table:
     near = cosines(rows)
     pairs = sorted(combinations(range(len(roles)), 2), key=lambda pair: (-near[pair], pair))
     kinds = [KINDS[kind_of(role)] for role in roles]
-    nearest: list[tuple[Cell, ...]] = []
-    for k, role in enumerate(roles):
-        ranked = [other for other in near[k].argsort(kind="stable")[::-1].tolist() if other != k]
-        nearest.append((role, roles[ranked[0]], float(near[k, ranked[0]]), roles[ranked[-1]]))
-    return (
-        Table(
-            "nearest-labels",
-            "Pairs of labels that are nearest to each other",
-            columns("label", "other label", "kinds", "cosine", fractions=".3f"),
-            tuple((roles[a], roles[b], f"{kinds[a]} – {kinds[b]}", float(near[a, b])) for a, b in pairs),
-            shown=15,
-        ),
-        Table(
-            "nearest-label-of-each",
-            "The nearest label of each label",
-            columns("label", "nearest", "cosine", "farthest", fractions=".3f"),
-            tuple(nearest),
-        ),
+    return Table(
+        "nearest-labels",
+        "Pairs of labels that are nearest to each other",
+        columns("label", "other label", "kinds", "cosine", fractions=".3f"),
+        tuple((roles[a], roles[b], f"{kinds[a]} – {kinds[b]}", float(near[a, b])) for a, b in pairs),
+        shown=15,
     )

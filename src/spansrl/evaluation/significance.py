@@ -30,7 +30,7 @@ _TIE = 1e-9  # differences smaller than this are due to rounding
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Overall F1 of two systems, their difference A − B with its 95 % interval, and its p-values.
+    """Overall F1 of two systems, their difference A − B with its 95% interval, and its p-values.
 
     `randomization_p` is None if a system has several runs.
     """

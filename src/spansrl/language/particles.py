@@ -12,7 +12,7 @@ from spansrl.structures import Span
 
 _WIDEST_GAP = 5  # tokens between a verb's pieces: call the whole thing off
 
-# Right after a verb that has a sense with one of these, 85 % are its particle.
+# Right after a verb that has a sense with one of these, 85% are its particle.
 _ADVERBS = frozenset("up out off over away forward across together along".split())
 # These are prepositions more often than particles, but not before the end of a clause.
 _PREPOSITIONS = frozenset("on down through by".split())

@@ -111,7 +111,7 @@ class SenseInventory:
 
         A sense with a particle is chosen only where the particle follows soon. Frames are used for words that
         training did not see, and for particles that it did not see with the verb: the first sense that they
-        would add to others is right in 0.7 % of cases. Otherwise the sense is named after the word.
+        would add to others is right in 0.7% of cases. Otherwise the sense is named after the word.
         """
         word = tokens[pred]
         lemma = self.lemmatizer.lemma(word, type)
