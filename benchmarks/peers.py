@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -28,10 +27,8 @@ from torch.nn import functional as F
 
 from measure import ROOT
 from spansrl.inference.batching import batches_by_length
-from spansrl.inference.directory import ARGUMENTS_GRAPH, ENCODER_GRAPH
 from spansrl.inference.inputs.pieces import load_tokenizer
 from spansrl.structures import Sentence
-from spansrl.training.onnx_weights import set_precision
 
 Feed = dict[str, Any]
 Run = Callable[[], object]
@@ -227,21 +224,6 @@ def _batches(rows: Sequence[dict[str, list[int]]]) -> Iterator[Feed]:
 def _padded(rows: Sequence[Sequence[int]]) -> list[list[int]]:
     width = max(map(len, rows))
     return [[*row, *[0] * (width - len(row))] for row in rows]
-
-
-def with_int8_products(model: Path, out: Path) -> Path:
-    """Write a copy of an exported spansrl model that multiplies in int8, as the peers do."""
-    import onnx
-
-    shutil.copytree(model, out)
-    (out / "manifest.json").unlink()  # the files will differ from it
-    for name in (ENCODER_GRAPH, ARGUMENTS_GRAPH):
-        graph = onnx.load(out / name)
-        set_precision(graph, "full")
-        del graph.graph.value_info[:]  # the exporter's own notes, which shape inference rejects
-        onnx.save(graph, out / name)
-        _quantize(out / name, out / name)
-    return out
 
 
 def _quantize(graph: Path, out: Path) -> None:

@@ -40,7 +40,7 @@ Result = TypeVar("Result")
 
 # Small enough to stay in the cache: a transformer's matrix products are slower in larger batches.
 ENCODER_BATCH = 256  # sentences × word pieces that are encoded at once
-SCORING_BATCH = 512  # predicates × tokens that are scored at once
+SCORING_BATCH = 1024  # predicates × tokens that are scored at once
 LARGE_BATCH = 8192  # of both, for recurrent networks, which need many rows for each of their steps
 AMONG_ALL = 0.1  # weight of a sense's log-odds among all senses; chosen on EWT dev by likelihood
 WINDOW = 1024  # sentences among which those of similar length are batched

@@ -28,6 +28,7 @@ Counts = dict[str, dict[str, dict[int, int]]]
 
 _FIRST_SENSE = ".01"
 _PARTICLE_BONUS = 2.0  # added to the logit of a sense whose particle is right after the verb
+_REMEMBERED = 4096  # words whose senses are ranked once
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ class SenseInventory:
         self.trust = trust or Trust()
         self._lemmas = lemmas
         self._forms = forms
+        self._seen: dict[tuple[str, str | None], tuple[int, ...]] = {}  # the answers of `seen`
         self._auxiliary = {k for k, sense in enumerate(self.senses) if sense in AUXILIARY_SENSES}
 
     @classmethod
@@ -174,6 +176,14 @@ class SenseInventory:
 
     def seen(self, word: str, type: str | None) -> tuple[int, ...]:
         """The candidates that were seen with the word or its lemma itself."""
+        found = self._seen.get((word, type))
+        if found is None:
+            if len(self._seen) >= _REMEMBERED:
+                self._seen.clear()
+            found = self._seen[word, type] = self._find_seen(word, type)
+        return found
+
+    def _find_seen(self, word: str, type: str | None) -> tuple[int, ...]:
         form = self._forms.get(plain_form(word), {})
         # An auxiliary's form decides: 's may be has, but was may not.
         if type == "auxiliary" and (own := self._ranked(form, {}, type)):
