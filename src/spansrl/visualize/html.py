@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
+from itertools import pairwise
 
 from spansrl.structures import Sentence
 from spansrl.visualize.characters import runs_right_to_left, visible
@@ -75,11 +76,10 @@ def _themes() -> str:
 
 def _containers() -> str:
     """One image is shown, by the width of the element around it."""
-    out = ""
-    for number, (least, most) in enumerate(zip((0, *_WIDTHS[1:]), (*_WIDTHS[1:], 99999), strict=True)):
-        query = f"(min-width: {least}px) and (max-width: {most - 0.02}px)"
-        out += f"@container srl {query} {{ .srl > .srl-w{number} {{ display: block; }} }}\n"
-    return out
+    return "".join(
+        f"@container srl ({least}px <= width < {most}px) {{ .srl > .srl-w{number} {{ display: block; }} }}\n"
+        for number, (least, most) in enumerate(pairwise((0, *_WIDTHS[1:], 99999)))
+    )
 
 
 def _hovering() -> str:

@@ -2,7 +2,7 @@
 
 The hues are those of Okabe and Ito (2008), which people with the common kinds of color blindness can tell
 apart. A core role has its own hue and a solid bar; modifiers share a hue per family and have a dashed bar.
-R- and C- roles look like the role that they belong to. A test checks the contrast: labels have at least 4.5
+R- and C- roles look like their base role. A test checks the contrast: labels have at least 4.5
 to 1 (WCAG AA), bars at least 2 to 1.
 """
 

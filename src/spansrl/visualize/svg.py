@@ -1,8 +1,7 @@
 """A sentence as a stand-alone SVG image, wrapped to a given width.
 
-An image cannot know the reader's fonts. So widths come from a table and every word gets its length: with
-another font it is a little narrower or wider, and never out of place. Light or dark follows the reader's
-setting.
+The reader's fonts are unknown, so widths come from a table and every word has a fixed length: another font
+is a little narrower or wider, but nothing is out of place. Light or dark follows the reader's setting.
 """
 
 from __future__ import annotations
