@@ -10,7 +10,7 @@ export const FONT = 'Arial, Helvetica, "Liberation Sans", system-ui, sans-serif'
 export const SIZES = { word: 18, name: 13, code: 11 };
 export const CODE_GAP = 4; // between a label's name and its code
 export const UNSURE = 0.5; // below this probability a mark is faint
-const LINE = 30, BAR = 6, LANE = 17, ROW_GAP = 9, LINE_GAP = 14, LABEL_GAP = 9, NARROWEST_NAME = 150;
+const LINE = 30, BAR = 6, LANE = 17, ROW_GAP = 9, LINE_GAP = 14, LABEL_GAP = 9, NARROWEST_NAME = 190;
 const FARTHEST = 0.67; // of the width of a bar: where its label begins at the latest
 
 const canvas = document.createElement("canvas").getContext("2d");

@@ -29,7 +29,7 @@ function draw(pen, picture, colors) {
   for (const { x1, x2, y } of picture.threads) stroke(pen, [x1, y], [x2, y], 1, colors.thread);
   for (const { mark, x1, x2, y, label } of picture.marks) {
     const { line, ink } = colors[mark.group] ?? { line: colors.ink, ink: colors.ink };
-    pen.globalAlpha = mark.prob < UNSURE ? 0.4 : 1;
+    pen.globalAlpha = mark.prob < UNSURE ? 0.45 : 1;
     pen.setLineDash(mark.modifier ? [6, 3] : []);
     stroke(pen, [x1 + 1.5, y], [Math.max(x2 - 1.5, x1 + 3), y], 6, line);
     pen.setLineDash([]);

@@ -6,7 +6,7 @@ import { GROUPS } from "./roles.js";
 
 const SHAPES = `text { font-family: ${FONT}; } .word { font-size: ${SIZES.word}px; } .name { font-size: ${SIZES.name}px; }
 .code { font-size: ${SIZES.code}px; } .bold, .name { font-weight: 600; } .bar { stroke-width: 6; } .thread, .tick { stroke-width: 1; }
-.modifier .bar { stroke-dasharray: 6 3; } .unsure .bar { stroke-opacity: .4; } .unsure .name { font-weight: 400; }
+.modifier .bar { stroke-dasharray: 6 3; } .unsure .bar { stroke-opacity: .45; } .unsure .name { font-weight: 400; }
 .name, .code { paint-order: stroke; stroke-width: 3; stroke-linejoin: round; }`;
 
 // `describe(mark)`: the text that a screen reader reads for a mark; without it, nothing in the picture is a button.
