@@ -112,6 +112,7 @@ def test_what_cannot_be_done_is_one_clear_line(spansrl, news, arguments, code, m
     assert found[0] == code
     assert message in found[2]
     assert "Traceback" not in found[2]
+    assert "missing.txt" not in arguments or not Path("out").exists()
 
 
 @pytest.mark.slow

@@ -76,7 +76,7 @@ def test_an_ensemble_is_described(info, model):
 
 def test_files_are_checked_against_the_manifest(info, model):
     write_manifest(model)
-    assert info("model")[1].endswith("manifest    the files are as they were made\n")
+    assert info("model")[1].endswith("manifest    all files match it\n")
     content = json.loads((model / "config.json").read_text(encoding="utf-8"))
     write_json(model / "config.json", content | {"roles": ["ARG0"]})
     code, out, err = info("model")

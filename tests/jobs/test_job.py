@@ -285,19 +285,19 @@ def begun(corpus, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("name", "change"),
     [
-        {"labeling": Labeling(rows="sentence")},
-        {"labeling": Labeling(predicates=("verb",))},
-        {"reading": Reading(id="id", max_chars=7)},
-        {"shard_chars": 7},
-        {"to": "parquet"},
+        ("rows", {"labeling": Labeling(rows="sentence")}),
+        ("predicates", {"labeling": Labeling(predicates=("verb",))}),
+        ("max_chars", {"reading": Reading(id="id", max_chars=7)}),
+        ("shard_chars", {"shard_chars": 7}),
+        ("to", {"to": "parquet"}),
     ],
-    ids=str,
 )
-def test_a_job_is_not_resumed_with_other_settings(begun, change):
-    with pytest.raises(ConfigError, match="changed since the job began"):
+def test_a_job_is_not_resumed_with_other_settings(begun, name, change):
+    with pytest.raises(ConfigError, match=f"the setting '{name}' changed since the job began") as refused:
         run(replace(begun, **change), resume=True, load=load_fake)
+    assert len(str(refused.value)) < 300
 
 
 def test_a_job_is_not_resumed_with_other_input(begun, tmp_path):

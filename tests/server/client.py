@@ -1,4 +1,4 @@
-"""A plain HTTP client for tests: one request a connection, or bytes as a test wants to send them."""
+"""A plain HTTP client for tests: one request per connection, or any bytes."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_a_model_that_finds_no_predicates_asks_for_them():
         assert client.label(tokens=tokens, predicates=[1]).status == 200
 
 
-def test_pictures_tell_what_senses_mean_where_frames_are_known():
+def test_pictures_show_what_senses_mean_if_there_are_frames():
     frames = FrameIndex.of([Roleset("call.01", "ring up")])
     srl = Pipeline(FakeModel(), inventory=INVENTORY, frames=frames)
     with serving(lambda: srl) as client:

@@ -1,4 +1,4 @@
-"""Slow and broken clients: they get what they asked for, if anything, and nobody else notices."""
+"""Slow and broken clients get an answer or are disconnected, and others are not affected."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ def seconds_to_end(connection: socket.socket) -> float:
 
 
 @pytest.mark.parametrize("begun", [b"", b"P", b"POST /v1/label HTTP/1.1\r\nHost: local"])
-def test_a_head_that_does_not_come_is_not_waited_for(serve, begun):
+def test_a_head_that_does_not_arrive_ends_the_connection(serve, begun):
     with serve(read_seconds=0.3) as client, client.open() as connection:
         connection.sendall(begun)
         assert seconds_to_end(connection) < 5
         assert is_fine(client)
 
 
-def test_a_second_request_that_does_not_come_is_not_waited_for_either(serve):
+def test_so_does_a_second_request_that_does_not_arrive(serve):
     with serve(read_seconds=0.3) as client, client.open() as connection:
         connection.sendall(REQUEST + b"POST /v1")
         assert seconds_to_end(connection) < 5
 
 
-def test_a_head_that_comes_a_byte_at_a_time_is_not_waited_for(serve):
+def test_a_head_that_arrives_byte_by_byte_ends_the_connection(serve):
     with serve(read_seconds=0.3) as client, client.open() as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
         wait_until(lambda: not takes_a_byte(connection), seconds=5)
 
 
-def test_a_body_that_does_not_come_is_408(serve):
+def test_a_body_that_does_not_arrive_is_408(serve):
     with serve(read_seconds=0.3) as client, client.open() as connection:
         connection.sendall(HEAD + b"Content-Length: 100\r\n\r\n{")
         answer = read_all(connection)
@@ -126,7 +126,7 @@ def test_a_client_that_hangs_up_in_the_middle_harms_nobody(client, cut):
         bytes(range(256)) * 100,
     ],
 )
-def test_what_is_no_http_is_turned_away(client, nonsense):
+def test_bytes_that_are_not_http_are_refused(client, nonsense):
     with client.open() as connection:
         try:
             connection.sendall(nonsense)
@@ -168,7 +168,7 @@ def test_a_range_is_answered_with_the_whole_file(client, value):
     assert (answer.status, answer.body) == (200, client.get("/static/icon.svg").body)
 
 
-def test_beyond_the_limit_of_connections_clients_are_told_to_come_back(serve):
+def test_beyond_the_limit_of_connections_clients_are_told_to_retry(serve):
     with serve(connections=3) as client:
         wait_until(lambda: open_connections(client) == 0)
         held = [client.open() for _ in range(3)]

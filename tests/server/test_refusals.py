@@ -77,7 +77,7 @@ BAD_BODIES = {
 
 
 @pytest.mark.parametrize("name", BAD_BODIES)
-def test_a_body_that_is_not_what_the_schema_says_is_422_and_told_why(client_of_module, name):
+def test_a_body_that_does_not_match_the_schema_is_422_with_the_reason(client_of_module, name):
     body, reason = BAD_BODIES[name]
     answer = client_of_module.post("/v1/label", body)
     assert (answer.status, answer.error["code"]) == (422, "invalid")
@@ -159,17 +159,17 @@ def test_a_body_of_another_type_is_415(client):
     assert client.post("/v1/label", '{"text": "a"}', "Application/JSON; charset=utf-8").status == 200
 
 
-def test_a_page_from_elsewhere_may_not_ask(client):
+def test_a_page_from_another_origin_is_not_allowed(client):
     headers = {"Origin": "http://evil.example", "Access-Control-Request-Method": "POST"}
     answer = client.request("OPTIONS", "/v1/label", **{k.replace("-", "_"): v for k, v in headers.items()})
     assert answer.status == 405
     assert "access-control-allow-origin" not in answer.headers
 
 
-def test_options_in_an_address_that_takes_none_are_refused(client):
+def test_query_options_of_a_path_without_options_are_refused(client):
     answer = client.post("/v1/label?predicates=verb", b'{"text": "It rained."}')
     assert (answer.status, answer.error["code"]) == (422, "invalid")
-    assert "put them into the body" in answer.error["message"]
+    assert "in the body" in answer.error["message"]
 
 
 def test_options_of_a_stream_are_checked(client):
@@ -226,7 +226,7 @@ def memory() -> int:
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to read the memory in use")
 @pytest.mark.parametrize("size", [b"Content-Length: 100000000", b"Transfer-Encoding: chunked"])
-def test_a_hundred_megabytes_are_refused_in_little_memory_and_the_client_hears_why(serve, size):
+def test_a_hundred_megabytes_are_refused_with_a_reason_in_little_memory(serve, size):
     piece = b"a" * 1_000_000
     framed = piece if size.startswith(b"Content") else b"F4240\r\n" + piece + b"\r\n"
     with serve() as client:
@@ -296,7 +296,7 @@ def test_before_the_model_is_there_the_server_lives_but_is_not_ready(pipeline):
         wait_until(lambda: client.get("/readyz").status == 200)
 
 
-def test_a_model_that_cannot_be_loaded_is_told(caplog):
+def test_a_model_that_cannot_be_loaded_is_reported(caplog):
     def load():
         raise OSError("no such model")
 
@@ -316,7 +316,7 @@ def test_while_the_server_finishes_it_is_not_ready_and_tells_clients_to_leave(cl
     assert client.get("/healthz").status == 200
 
 
-def test_a_failure_while_labeling_is_one_clients_alone(client, pipeline, caplog):
+def test_a_failure_while_labeling_affects_one_client_only(client, pipeline, caplog):
     pipeline.may_go.clear()
     first = in_background(client.label, text="runs")
     wait_until(lambda: pipeline.calls)

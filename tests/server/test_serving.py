@@ -178,18 +178,18 @@ def test_a_port_that_is_taken_is_one_line_and_exit_code_1():
         ("a..b", "cannot listen on a..b, port 0: "),
     ],
 )
-def test_a_host_that_is_none_is_refused_with_a_reason(host, reason):
+def test_an_invalid_host_is_refused_with_a_reason(host, reason):
     with pytest.raises(ConfigError, match=f"^{re.escape(reason)}"):
         listen(host, 0)
 
 
 @pytest.mark.parametrize("seconds", [math.nan, math.inf])
-def test_a_limit_without_end_is_refused(seconds):
+def test_an_infinite_limit_is_refused(seconds):
     with pytest.raises(ConfigError, match=f"the limit seconds is {seconds}"):
         Limits(seconds=seconds)
 
 
-def test_a_limit_that_is_none_is_refused():
+def test_a_limit_of_zero_is_refused():
     done = subprocess.run(command("--max-texts", 0), capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode == 2
     with pytest.raises(ConfigError, match="the limit seconds is 0"):
@@ -203,7 +203,9 @@ def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch):
 
 
 def test_every_limit_is_an_option():
-    assert {field for _, field, _ in serve_module.LIMITS} == {field.name for field in fields(Limits)}
+    options = {option.name: option.default for option in serve_module.command.params}
+    for limit in fields(Limits):
+        assert options[limit.name] == getattr(Limits(), limit.name)
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def test_a_line_beyond_the_limit_ends_the_stream_after_what_came_before(serve):
         assert first["text"] == "a"
         assert (last["line"], last["error"]["code"]) == (2, "too_large")
         assert last["error"]["message"] == (
-            "a line of more than 200 bytes; split it, and continue from there"
+            "the line has more than 200 bytes; split it, and continue with this line"
         )
 
 
@@ -138,7 +138,7 @@ def test_a_stream_that_stops_sending_is_ended_with_a_reason(serve):
         assert reader.line()["error"]["code"] == "too_slow"
 
 
-def test_a_client_that_waits_for_an_answer_before_it_goes_on_is_not_called_slow(serve, pipeline):
+def test_a_client_that_waits_for_an_answer_before_it_continues_is_not_too_slow(serve, pipeline):
     with serve(read_seconds=0.2) as client, client.open() as connection:
         pipeline.may_go.clear()
         connection.sendall(head() + chunk({"text": "a"}))
@@ -152,14 +152,14 @@ def test_a_client_that_waits_for_an_answer_before_it_goes_on_is_not_called_slow(
         assert reader.line()["error"]["code"] == "too_slow"
 
 
-def test_lines_that_take_too_long_are_each_told(serve, pipeline):
+def test_lines_that_take_too_long_each_get_an_error(serve, pipeline):
     with serve(seconds=0.2) as client:
         pipeline.may_go.clear()
         answer = client.stream({"text": "a"}, {"text": "b"})
         assert [line["error"]["code"] for line in answer.lines] == ["timed_out", "timed_out"]
 
 
-def test_there_are_only_so_many_streams(serve):
+def test_the_number_of_streams_is_limited(serve):
     with serve(streams=1) as client:
         with client.open() as connection:
             connection.sendall(head() + chunk({"text": "a"}))
@@ -188,7 +188,7 @@ def test_bytes_that_complete_no_line_do_not_keep_a_stream_open(serve, trickle):
         assert reader.line()["error"]["code"] == "too_slow"
 
 
-def test_when_the_server_ends_a_stream_is_told_where_to_go_on(client):
+def test_when_the_server_ends_a_stream_is_told_where_to_continue(client):
     with client.open() as connection:
         connection.sendall(head() + chunk({"text": "a"}, {"text": "b"}))
         reader = Reader(connection)
@@ -224,7 +224,7 @@ def test_when_the_server_ends_no_line_is_answered_behind_one_that_is_not(client,
         assert reader.at_end()
 
 
-def test_when_the_server_ends_a_stream_that_lacks_no_answer_is_told_nothing(client, pipeline):
+def test_when_the_server_ends_a_stream_with_all_its_answers_gets_no_error(client, pipeline):
     with client.open() as connection:
         pipeline.may_go.clear()
         connection.sendall(head() + chunk({"text": "a"}) + END)
@@ -237,7 +237,7 @@ def test_when_the_server_ends_a_stream_that_lacks_no_answer_is_told_nothing(clie
 
 
 @pytest.mark.parametrize("when", ["while its lines wait", "while it sends"])
-def test_a_client_that_hangs_up_frees_its_place(serve, pipeline, when):
+def test_a_client_that_hangs_up_frees_its_stream(serve, pipeline, when):
     with serve(streams=1) as client:
         if when == "while its lines wait":
             pipeline.may_go.clear()

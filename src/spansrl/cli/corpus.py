@@ -44,11 +44,21 @@ _SECONDS_TO_MEASURE = 30  # shorter runs mostly start up, so their rate means no
 @click.command(epilog=EXAMPLES)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @options.out("Directory of the output.")
-@click.option("--text", default="text", show_default=True, metavar="COLUMN", help="Column of the text.")
-@click.option("--id", metavar="COLUMN", help="Column of the document's id.  [default: path, or path:line]")
+@click.option(
+    "--text",
+    default="text",
+    show_default=True,
+    metavar="COLUMN",
+    help="Column with the text, in .jsonl, .csv and .parquet.",
+)
+@click.option(
+    "--id", metavar="COLUMN", help="Column with the id, which must be unique.  [default: path, or path:line]"
+)
 @click.option("--lines", is_flag=True, help="In .txt files, every line is a document.")
 @options.choice(
-    "--rows", ["argument", "sentence"], "One row per argument, flat, or one per sentence, nested."
+    "--rows",
+    ["argument", "sentence"],
+    "argument: flat rows, one per argument. sentence: nested rows, one per sentence.",
 )
 @options.choice("--to", ["jsonl", "parquet"], "Format of the rows; parquet needs the extra corpus.")
 @options.predicates("Types of predicates, such as verb,noun.  [default: all]")
@@ -63,9 +73,9 @@ _SECONDS_TO_MEASURE = 30  # shorter runs mostly start up, so their rate means no
 )
 @click.option("--address", help="With --engine ray: the cluster, or auto.  [default: start Ray here]")
 @click.option("--resume", is_flag=True, help="Continue a job that was interrupted.")
-@options.count("--max-errors", None, "Stop after more bad documents than this.", min=0)
-@options.count("--max-chars", 1_000_000, "Longer documents are errors.")
-@options.count("--shard-chars", 250_000, "Characters of text per shard, the unit of work and of resuming.")
+@options.count("--max-errors", None, "Stop if more documents than this are bad.  [default: never]", min=0)
+@options.count("--max-chars", 1_000_000, "Longest document, in characters; longer ones go to errors.jsonl.")
+@options.count("--shard-chars", 250_000, "Characters of text per shard, the unit of work.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -92,12 +102,13 @@ def command(
 ) -> None:
     """Label a corpus: files, directories and globs of .txt, .jsonl, .csv and .parquet.
 
-    Text files may be compressed (.gz, .xz, .bz2). OUT/rows gets one file per shard, which DuckDB, pandas,
-    polars and Spark read directly; OUT/errors.jsonl lists the documents that could not be labeled, with the
-    reason; OUT/manifest.json has the settings, the model, a fingerprint of the input, and the counts.
+    All of these but .parquet may be compressed (.gz, .xz, .bz2). OUT/rows gets one file per shard, which
+    DuckDB, pandas, polars and Spark read directly; OUT/errors.jsonl lists the documents that could not be
+    labeled, with the reason; OUT/manifest.json has the settings, the model, a fingerprint of the input, and
+    the counts.
 
     Every document is labeled exactly once. After a crash, Ctrl-C or a full disk, run the same command with
-    --resume: it labels the missing shards, and the result is that of an undisturbed run.
+    --resume: it labels the missing shards, and the result is the same as without the interruption.
     """
     from spansrl.jobs import Job, Labeling, Reading, run
 
@@ -132,7 +143,7 @@ def _types(predicates: str | None) -> tuple[str, ...] | None:
 
     wanted = Wanted.of(predicates)
     if wanted.given:
-        raise click.UsageError("--predicates of a corpus are types, such as verb,noun")
+        raise click.UsageError("--predicates must be types here, such as verb,noun")
     return None if predicates is None else tuple(sorted(wanted.types))
 
 

@@ -1,4 +1,4 @@
-"""`spansrl frames`: install PropBank frames, which describe senses and roles."""
+"""`spansrl frames`: look up or replace PropBank frames, which describe senses and roles."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from spansrl.language.frames.store import index_path
 EXAMPLES = """
 \b
 Examples:
-  spansrl frames --download
-  spansrl frames propbank-frames.tar.xz
-  spansrl frames
-  spansrl frames --show keep.01
+  spansrl frames                            # which frames are in use
+  spansrl frames --show keep.01             # what a sense and its roles mean
+  spansrl frames --download                 # install the frames from GitHub
+  spansrl frames propbank-frames.tar.xz     # install your own copy
 """
 _MOST = 10  # errors that are printed one by one
 
@@ -34,14 +34,14 @@ _MOST = 10  # errors that are printed one by one
     "--remove", is_flag=True, help="Remove the installed frames; those in the package are used again."
 )
 def command(path: str | None, download: bool, show: str | None, remove: bool) -> None:
-    """Install other PropBank frames than those in the package.
+    """Look up PropBank frames, or install others than those in the package.
 
-    Frames describe senses and their roles. The package has those of propbank-frames, commit c66e0cc.
+    Frames describe senses and their roles. The package has those of propbank-frames, commit c66e0cc, which
+    are free (CC BY-SA 4.0). Without PATH and options, the command shows which frames are in use.
 
     PATH is a directory, an archive (.tar.xz, .tar.gz, .zip) or a URL with files frames/NAME.xml. An index of
     them is stored as one file in your data directory: SPANSRL_HOME if it is set, otherwise spansrl in
     $XDG_DATA_HOME or ~/.local/share (Linux), ~/Library/Application Support (macOS), %LOCALAPPDATA% (Windows).
-    Without PATH and options the command shows which frames are in use. The frames are free (CC BY-SA 4.0).
     """
     chosen = {
         "PATH": path is not None,

@@ -1,4 +1,4 @@
-"""`spansrl info`: what a model is, by its card or, without one, by its description."""
+"""`spansrl info`: the card of a model, or its settings if it has no card."""
 
 from __future__ import annotations
 
@@ -60,8 +60,7 @@ def installed() -> Iterator[str]:
 
 
 def _figures(path: Path) -> Iterator[str]:
-    files = [file for file in path.rglob("*") if file.is_file()]
-    yield f"{sum(file.stat().st_size for file in files) / 1e6:.0f} MB"
+    yield f"{_size(path)[0]:.0f} MB"
     if (path / SCORES).is_file():
         scores = read_json(path / SCORES)
         for key, words in (("arguments", "arguments"), ("found", "predicates"), ("end_to_end", "end to end")):
@@ -69,6 +68,12 @@ def _figures(path: Path) -> Iterator[str]:
                 yield f"{words} {found['f1']:.2f} F1"
     if speed := _SPEED.search(_card(path) or ""):
         yield speed[0]
+
+
+def _size(path: Path) -> tuple[float, int]:
+    """Megabytes and number of the files in a directory."""
+    sizes = [file.stat().st_size for file in path.rglob("*") if file.is_file()]
+    return sum(sizes) / 1e6, len(sizes)
 
 
 def _card(path: Path) -> str | None:
@@ -90,11 +95,10 @@ def facts(model: ModelDirectory) -> Iterator[tuple[str, str]]:
     yield from (
         (name, str(value)) for name, value in provenance.items() if isinstance(value, (str, int, float))
     )
-    files = [path for path in directory.rglob("*") if path.is_file()]
-    size = sum(path.stat().st_size for path in files) / 1e6
-    yield "size", f"{size:.1f} MB in {counted(len(files), 'file')}"
+    size, files = _size(directory)
+    yield "size", f"{size:.1f} MB in {counted(files, 'file')}"
     checked = (directory / MANIFEST).exists()
-    yield "manifest", "the files are as they were made" if checked else "none; damage would not be noticed"
+    yield "manifest", "all files match it" if checked else "none, so damage would go unnoticed"
 
 
 def _family(model: ModelDirectory) -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import fields
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -28,39 +29,37 @@ Then, in another terminal:
   curl http://127.0.0.1:8000/v1/label -H 'Content-Type: application/json' \\
        -d '{"text": "The cat chased a mouse."}'
 """
-LIMITS = (
-    ("--max-body", "body_bytes", "Bytes of a request, and of a line of a stream."),
-    ("--max-text", "text_chars", "Characters of one text."),
-    ("--max-tokens", "tokens", "Tokens of one sentence that is sent as tokens."),
-    ("--max-texts", "texts", "Texts and sentences in one request."),
-    ("--max-streams", "streams", "Streams at the same time."),
-    ("--max-connections", "connections", "Connections at the same time."),
-    ("--max-wait", "wait_seconds", "Refuse requests that would wait longer than this (seconds)."),
-    ("--timeout", "seconds", "Seconds to wait for an answer."),
-    ("--read-timeout", "read_seconds", "Seconds to wait for a client that sends or reads nothing."),
-)
 
 
 def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add an option for each of the server's limits."""
-    for name, field, text in reversed(LIMITS):
-        default = getattr(Limits(), field)
-        kind = click.FloatRange(min=0, min_open=True) if isinstance(default, float) else click.IntRange(min=1)
-        function = click.option(name, field, default=default, show_default=True, type=kind, help=text)(
-            function
-        )
+    for one in reversed(fields(Limits)):
+        kind = click.FloatRange(0, min_open=True) if isinstance(one.default, float) else click.IntRange(1)
+        option, help = one.metadata["option"], one.metadata["help"]
+        add = click.option(option, one.name, default=one.default, show_default=True, type=kind, help=help)
+        function = add(function)
     return function
 
 
 @click.command(epilog=EXAMPLES)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0 picks a free port."
+    "--port",
+    default=8000,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port to listen on; 0 picks a free one.",
 )
 @options.model
 @options.threads
 @options.precision
-@click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Host name that clients may use.")
+@click.option(
+    "--allow-host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Host name that clients may use; may be repeated.",
+)
 @limit_options
 def command(
     host: str,
@@ -73,11 +72,12 @@ def command(
 ) -> None:
     """Serve a demo page and an HTTP API that label text.
 
-    The page is at /, the API at /v1/label, its documentation at /docs. Requests take turns; those beyond a
-    limit are refused with a reason. SIGTERM and Ctrl-C finish what is running.
+    The page is at /, the API at /v1/label and its documentation at /docs. Requests take turns, so that a long
+    text does not hold up short ones; requests beyond a limit are refused with a reason. After SIGTERM or
+    Ctrl-C, the server finishes the requests that have arrived.
 
-    The server has no login. By default only programs on this machine can reach it; with --host, put a proxy
-    in front of it that decides who may use it.
+    The server has no login. By default only programs on this machine can reach it; if you open it to others
+    with --host, put a proxy in front of it that authenticates users.
     """
     if any(find_spec(name) is None for name in ("starlette", "pydantic", "prometheus_client", "uvicorn")):
         raise MissingExtraError("serving", "serve")

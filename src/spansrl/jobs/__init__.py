@@ -1,4 +1,4 @@
-"""Corpus jobs: label many files into a directory of shards, exactly once, whatever is killed on the way.
+"""Corpus jobs: label many files into a directory of shards, exactly once, even if processes are killed.
 
     sources     documents in files: text, JSON Lines, CSV, Parquet
     plan        the input cut into shards, and the fingerprint of the input

@@ -22,7 +22,7 @@ from spansrl.jobs.work import Labeling, Load, Task, fingerprints, load_pipeline
 from spansrl.jobs.writing import Directory, Format, Receipt, locked, write_json, write_json_lines
 from spansrl.progress import Progress, no_progress
 
-FORMAT = "spansrl-corpus-1"
+FORMAT = "spansrl-corpus-2"
 RUNNING, COMPLETE = "running", "complete"
 COUNTS = ("documents", "sentences", "rows", "errors")  # of a complete job
 _NEW_JOB = "start a new job in another directory"
@@ -44,9 +44,9 @@ class Job:
 
     @property
     def settings(self) -> Json:
-        """What must not change between a run and its continuation, as JSON gives it back."""
-        values = {"reading": asdict(self.reading), "labeling": asdict(self.labeling)}
-        settings: Json = json.loads(json.dumps(values | {"to": self.to, "shard_chars": self.shard_chars}))
+        """The settings that must not change before the job is resumed, in the form that JSON gives back."""
+        own = {"to": self.to, "shard_chars": self.shard_chars}
+        settings: Json = json.loads(json.dumps(asdict(self.reading) | asdict(self.labeling) | own))
         return settings
 
 
@@ -121,9 +121,19 @@ def run(
     """
     if job.to == "parquet" and find_spec("pyarrow") is None:
         raise MissingExtraError("Parquet output", "corpus")
+    paths, skipped = find_files(job.inputs, leave_out=job.out)
+    if not paths:
+        kinds = ", ".join(SUFFIXES)
+        raise DataError(f"{', '.join(job.inputs)}: no documents found; expected files in {kinds}")
     directory = Directory(job.out.absolute(), job.to)
     with locked(directory):
-        plan, manifest = _planned(job, directory, resume, progress)
+        if directory.manifest.exists():
+            if not resume:
+                advice = "continue it with --resume, or choose another directory"
+                raise ConfigError(f"{job.out}: already holds a job; {advice}")
+            plan, manifest = _resumed(job, directory, paths)
+        else:
+            plan, manifest = _planned(job, directory, paths, skipped, progress)
         status = Status(plan, workers or cores(), manifest["counts"]["skipped_files"])
         if manifest["status"] == COMPLETE:
             _count_complete(status, manifest)
@@ -139,20 +149,14 @@ def run(
         return status
 
 
-def _planned(job: Job, directory: Directory, resume: bool, progress: Progress) -> tuple[Plan, Json]:
-    """Make a plan and its directory, or read them."""
-    if directory.manifest.exists():
-        if not resume:
-            raise ConfigError(
-                f"{job.out}: already holds a job; continue it with --resume, or choose another directory"
-            )
-        return _resumed(job, directory)
-    strangers = [
-        path.name for path in directory.out.iterdir() if path.name != ".lock" and path.suffix != ".tmp"
-    ]
-    if set(strangers) - {directory.rows.name, directory.progress.name}:
-        raise ConfigError(f"{job.out}: holds other files ({sorted(strangers)[0]}); choose an empty directory")
-    paths, skipped = _found(job)
+def _planned(
+    job: Job, directory: Directory, paths: Sequence[str], skipped: int, progress: Progress
+) -> tuple[Plan, Json]:
+    """Plan a new job and write its manifest."""
+    own = {directory.rows.name, directory.progress.name, ".lock"}
+    strangers = (path.name for path in directory.out.iterdir() if path.suffix != ".tmp")
+    if others := sorted(set(strangers) - own):
+        raise ConfigError(f"{job.out}: holds other files ({others[0]}); choose an empty directory")
     plan = make_plan(paths, job.reading, shard_chars=job.shard_chars, progress=progress)
     manifest = {
         "format": FORMAT,
@@ -169,22 +173,16 @@ def _planned(job: Job, directory: Directory, resume: bool, progress: Progress) -
     return plan, manifest
 
 
-def _found(job: Job) -> tuple[list[str], int]:
-    paths, skipped = find_files(job.inputs, leave_out=job.out)
-    if not paths:
-        raise DataError(
-            f"{', '.join(job.inputs)}: no documents found; expected files in {', '.join(SUFFIXES)}"
-        )
-    return paths, skipped
-
-
-def _resumed(job: Job, directory: Directory) -> tuple[Plan, Json]:
+def _resumed(job: Job, directory: Directory, paths: Sequence[str]) -> tuple[Plan, Json]:
     """Read the plan of an earlier run and check that it would still give the same rows."""
     manifest = read_manifest(directory.manifest)
     own = fingerprints(job.labeling)
     for what, then, now in (
         ("version of spansrl", manifest["version"], __version__),
-        *((f"setting {name!r}", manifest["settings"][name], value) for name, value in job.settings.items()),
+        *(
+            (f"setting {name!r}", manifest["settings"].get(name), value)
+            for name, value in job.settings.items()
+        ),
         ("model", manifest["fingerprints"]["model"], own["model"]),
         ("installed frames", manifest["fingerprints"]["frames"], own["frames"]),
     ):
@@ -197,12 +195,11 @@ def _resumed(job: Job, directory: Directory) -> tuple[Plan, Json]:
         tuple(Shard(**shard) for shard in manifest["shards"]),
         manifest["first_problem"],
     )
-    _check_input(job, plan)
+    _check_input(job, plan, paths)
     return plan, manifest
 
 
-def _check_input(job: Job, plan: Plan) -> None:
-    paths, _ = _found(job)
+def _check_input(job: Job, plan: Plan, paths: Sequence[str]) -> None:
     planned = [file.path for file in plan.files]
     if paths != planned:
         different = sorted(set(paths) ^ set(planned))

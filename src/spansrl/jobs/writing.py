@@ -26,7 +26,7 @@ Format = Literal["jsonl", "parquet"]
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What is known of a finished shard."""
+    """The record of a finished shard."""
 
     shard: int
     documents: int = 0

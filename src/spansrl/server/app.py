@@ -83,7 +83,7 @@ async def label(request: Request) -> Response:
     service.check_ready()
     require_type(request, "application/json")
     if request.query_params:
-        raise RefusedError(422, "invalid", "this path has no query options; put them into the body")
+        raise RefusedError(422, "invalid", "this path has no query options; put them in the body")
     body = await read_body(request, service.limits)
     if busy := service.busy(len(body)):  # before parsing
         raise busy

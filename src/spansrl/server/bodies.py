@@ -1,4 +1,4 @@
-"""Request bodies, read with bounds on size and time; and clients that leave while we work for them."""
+"""Read request bodies within limits of size and time, and notice clients that disconnect."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Result = TypeVar("Result")
 def require_type(request: Request, *types: str) -> None:
     """Refuse a body that is not declared as one of the types.
 
-    Browsers send these types to other origins only after asking, and we do not answer that question: pages
-    from elsewhere cannot use a visitor's own server.
+    Browsers send these types across origins only after a preflight request, which this server does not
+    answer, so pages of other sites cannot use a visitor's local server.
     """
     found = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if found not in types:
@@ -29,7 +29,7 @@ def require_type(request: Request, *types: str) -> None:
 
 
 async def read_body(request: Request, limits: Limits) -> bytearray:
-    """The whole body; never more of it than is allowed is held."""
+    """Return the whole body; at most `body_bytes` of it are held in memory."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > limits.body_bytes:
         raise too_large(limits)
@@ -51,10 +51,10 @@ async def read_body(request: Request, limits: Limits) -> bytearray:
 async def read_lines(
     request: Request, limits: Limits, *, owes_answers: Callable[[], bool]
 ) -> AsyncIterator[bytes]:
-    """The lines of a body of any length, without line ends; only the current line is held.
+    """Yield the lines of a body of any length, without line ends; only the current line is held in memory.
 
-    Each line that is not blank must be complete `read_seconds` after the one before it, or after its answer:
-    a client may wait for answers before it sends more.
+    Each line that is not blank must be complete `read_seconds` after the previous one, or after the answer to
+    it: a client may wait for answers before it sends more.
     """
     chunks = aiter(request.stream())
     line = bytearray()
@@ -100,7 +100,7 @@ async def _next_chunk(
 
 
 async def unless_gone(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
-    """The work's result; the work is canceled when the client leaves. The body must have been read."""
+    """Return the work's result; cancel it if the client disconnects. The body must have been read."""
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(client_left(request))
     try:
@@ -113,7 +113,7 @@ async def unless_gone(request: Request, work: Coroutine[Any, Any, Result]) -> Re
 
 
 async def client_left(request: Request) -> NoReturn:
-    """Wait until the client leaves, and raise ClientGoneError. The body must have been read."""
+    """Wait until the client disconnects, and raise ClientGoneError. The body must have been read."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
     raise ClientGoneError
@@ -126,5 +126,5 @@ def too_large(limits: Limits) -> RefusedError:
 
 def _check_line(line: bytearray, limits: Limits) -> None:
     if len(line) > limits.body_bytes:
-        message = f"a line of more than {limits.body_bytes} bytes; split it, and continue from there"
+        message = f"the line has more than {limits.body_bytes} bytes; split it, and continue with this line"
         raise RefusedError(413, "too_large", message)

@@ -1,29 +1,38 @@
-"""How much the server accepts, and how long it waits: one value that all of its parts read."""
+"""Limits on size, number and time; each of them is an option of `spansrl serve`."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from spansrl.errors import ConfigError
 from spansrl.language.tokenizer import MAX_TOKENS
 
 
+def _limit(default: float, option: str, help: str) -> Any:
+    return field(default=default, metadata={"option": option, "help": help})
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds on what clients may send; anything beyond one of them is refused with a reason."""
+    """What clients may send, and how long the server waits; anything beyond is refused with a reason."""
 
-    body_bytes: int = 1_000_000  # of a request's body, and of a line of a stream
-    text_chars: int = 100_000  # of one text, or of the tokens of one sentence together
-    tokens: int = MAX_TOKENS  # of one sentence that is sent as tokens
-    texts: int = 256  # texts and sentences in one request
-    streams: int = 8  # at the same time
-    connections: int = 512  # at the same time
-    wait_seconds: float = 10.0  # expected wait behind other requests, beyond which new ones are refused
-    seconds: float = 60.0  # from the end of a request's body to its answer
-    read_seconds: float = 20.0  # for a request's head, for its body, for each line of a stream
+    body_bytes: int = _limit(1_000_000, "--max-body", "Largest request body or line of a stream, in bytes.")
+    text_chars: int = _limit(100_000, "--max-text", "Longest text, in characters.")
+    tokens: int = _limit(MAX_TOKENS, "--max-tokens", "Longest sentence that is sent as tokens.")
+    texts: int = _limit(256, "--max-texts", "Maximum number of texts or sentences in one request.")
+    streams: int = _limit(8, "--max-streams", "Maximum number of open streams.")
+    connections: int = _limit(512, "--max-connections", "Maximum number of open connections.")
+    wait_seconds: float = _limit(
+        10.0, "--max-wait", "Refuse a request that would wait for others longer than this, in seconds."
+    )
+    seconds: float = _limit(60.0, "--timeout", "Maximum seconds from the end of a request to its answer.")
+    read_seconds: float = _limit(
+        20.0, "--read-timeout", "Maximum seconds for a request's head, its body, or each line of a stream."
+    )
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            if not 0 < (value := getattr(self, field.name)) < math.inf:
-                raise ConfigError(f"the limit {field.name} is {value}; it must be a finite number above 0")
+        for one in fields(self):
+            if not 0 < (value := getattr(self, one.name)) < math.inf:
+                raise ConfigError(f"the limit {one.name} is {value}; it must be a finite number above 0")

@@ -1,4 +1,4 @@
-"""Around every request: host check, headers that protect browsers, metrics, and connections closed politely.
+"""Around every request: host check, headers that protect browsers, metrics, and a clean end of connections.
 
 Closing a socket with unread bytes destroys the answer that is on its way. So after an answer to a request
 whose body has not been read, the rest of it is read and dropped for a moment before the connection is closed.
@@ -21,7 +21,7 @@ from spansrl.server.service import Service
 
 ANY_HOST = "*"
 OVER_LIMIT = "over_limit"  # key in the state of connections beyond the limit
-DROP_SECONDS = 2.0  # of reading what nobody needs
+DROP_SECONDS = 2.0  # of reading the rest of a refused body
 _HOST = re.compile(r"([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
 _METHODS = tuple(HTTPMethod)
 
@@ -63,12 +63,12 @@ class Frontend:
             await self._answer(scope, exchange)
         except Exception:
             _log.exception("%s %s failed", scope["method"], scope["path"])
-            if exchange.status:  # too late for another answer; cut this one off, so that it is not mistaken
+            if exchange.status:  # the answer has begun; abort it, so that it does not look complete
                 raise
             refusal = RefusedError(500, "internal", "something went wrong in the server; see its log")
             await refusal.to_response()(scope, exchange.receive, exchange.send)
         finally:
-            # Clients may invent methods and paths, but not new lines of the metrics.
+            # Unknown methods and paths share a label, so that clients cannot create new time series.
             path = scope["path"] if scope["path"] in self.paths else "other"
             method = scope["method"] if scope["method"] in _METHODS else "other"
             self.service.metrics.count(method, path, exchange.status or CLIENT_GONE, monotonic() - began)

@@ -236,7 +236,9 @@ class Scheduler:
     async def _work(self) -> None:
         free = monotonic()  # since when there was work for this thread
         while self._tickets or not self._closed:
-            while self._queue and not self._queue[0].can_run:  # others took its sentences along
+            while (
+                self._queue and not self._queue[0].can_run
+            ):  # its sentences were labeled with those of others
                 self._queue.popleft()
             if uncut := [ticket for ticket in islice(self._queue, LOOKAHEAD) if ticket.needs_cutting]:
                 await self._cut(uncut)

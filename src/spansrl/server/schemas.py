@@ -42,7 +42,7 @@ def _check_text(text: str) -> str:
     if "\0" in text:
         raise _invalid("NUL characters (U+0000) are not allowed; remove them")
     if any("\ud800" <= char <= "\udfff" for char in text if not char.isascii()):
-        raise _invalid("half of a surrogate pair is not a character; remove it")
+        raise _invalid("lone surrogates (U+D800 to U+DFFF) are not characters; remove them")
     return text
 
 
@@ -122,7 +122,7 @@ class Options(_Message):
         with _refusing("the query", cls):
             options = cls.model_validate(found)
         if options.predicates is not None and options.predicates.given:
-            raise _refusal("the query is invalid: token indices belong into the lines")
+            raise _refusal("the query is invalid: put token indices in the lines")
         return options
 
 
