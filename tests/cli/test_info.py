@@ -57,7 +57,7 @@ def test_a_model_without_a_card_is_described(info, model):
         "data        train.jsonl ab12\n"
         "commit      c0ffee\n"
         f"size        {size:.1f} MB in 1 file\n"
-        "manifest    none; damage would not be noticed\n",
+        "manifest    none, so damage would go unnoticed\n",
         "",
     )
 
