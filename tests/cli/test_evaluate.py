@@ -188,8 +188,14 @@ def test_a_missing_file_is_one_line_and_exit_code_1(run: Run) -> None:
             ["--by", "role", "--end-to-end"],
             "--end-to-end and --by cannot be combined; run the command once for each",
         ),
-        (["--by", "role", "--confusion"], "--confusion cannot be combined with --by"),
-        (["--against", "b", "--confusion"], "--confusion cannot be combined with --against"),
+        (
+            ["--by", "role", "--confusion"],
+            "--confusion and --by cannot be combined; run the command once for each",
+        ),
+        (
+            ["--against", "b", "--confusion"],
+            "--confusion and --against cannot be combined; run the command once for each",
+        ),
         (["--against", "-"], "only one file can be - (standard input)"),
     ],
 )

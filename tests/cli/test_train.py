@@ -240,10 +240,10 @@ def test_durations_are_in_readable_units(seconds, text):
 def test_features_are_reported_now_and_then_and_at_the_end(capsys, monkeypatch):
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr(cli_train.time, "monotonic", lambda: clock.now)
-    progress = cli_train.FeatureProgress(every=10.0)
+    monkeypatch.setattr(cli_train, "_features_due", cli_train.every(10))
     for done in range(100, 501, 100):
         clock.now += 4.0
-        progress("computing features", done, 500)
+        cli_train.feature_progress("computing features", done, 500)
     assert capsys.readouterr().err.splitlines() == [
         "computing features: 300 of 500",
         "computing features: 500 of 500",

@@ -33,9 +33,9 @@ sys.path.insert(0, {str(Path(__file__).parent)!r})
 import spansrl
 from fake import FakePipeline
 
-def load(path=None, *, threads=None):
+def load(path=None, **options):
     if path is not None:
-        raise spansrl.errors.ModelError(f"{{path}}: is no model")
+        raise spansrl.errors.ModelError(f"{{path}}: not a model")
     pipeline = FakePipeline()
     pipeline.seconds = 0.005
     return pipeline
@@ -154,7 +154,7 @@ def test_a_model_that_cannot_be_loaded_is_one_line_and_exit_code_1():
     assert done.returncode == 1
     listening, error = done.stderr.splitlines()
     assert listening.startswith("spansrl: listening on ")
-    assert error == "spansrl: error: no/model: is no model"
+    assert error == "spansrl: error: no/model: not a model"
 
 
 def test_a_port_that_is_taken_is_one_line_and_exit_code_1():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -13,7 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from spansrl.cli import options
+from spansrl.cli.progress import every, progress_bar
 from spansrl.errors import counted
+from spansrl.progress import no_progress
 
 if TYPE_CHECKING:
     from spansrl.decoding import Decoder
@@ -196,22 +196,12 @@ def _line(status: Status) -> str:
 @contextmanager
 def _display() -> Iterator[tuple[Callable[[Status], None], Progress]]:
     """Show progress: a bar on a terminal, otherwise one line per minute."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        from spansrl.cli.progress import progress_bar
+    is_due = every(_SECONDS_BETWEEN_LINES)
+    with progress_bar() as report:
 
-        with progress_bar() as report:
+        def on_status(status: Status) -> None:
+            report(_line(status), status.documents, status.total.documents)
+            if report is no_progress and is_due():
+                click.echo(_line(status), err=True)
 
-            def on_status(status: Status) -> None:
-                report(_line(status), status.documents, status.total.documents)
-
-            yield on_status, report
-        return
-    last = time.monotonic()
-
-    def print_status(status: Status) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
-            last = time.monotonic()
-            click.echo(_line(status), err=True)
-
-    yield print_status, lambda what, done, total: None
+        yield on_status, report

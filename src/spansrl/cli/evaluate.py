@@ -125,10 +125,8 @@ def _some(sentences: Iterator[Frames], path: str) -> Iterator[Frames]:
 def _check_usage(
     paths: list[str], *, confusion: bool, both_ways: bool, by: str | None, against: str | None
 ) -> None:
-    chosen = {"--end-to-end": both_ways, "--by": by is not None, "--against": against is not None}
-    modes = [option for option, given in chosen.items() if given]
-    if len(modes) > 1:
-        raise click.UsageError(f"{' and '.join(modes)} cannot be combined; run the command once for each")
-    if confusion and (by is not None or against is not None):
-        raise click.UsageError(f"--confusion cannot be combined with {modes[0]}")
+    others = {"--by": by is not None, "--against": against is not None}
+    options.check_alone({"--end-to-end": both_ways, **others})
+    if confusion:
+        options.check_alone({"--confusion": True, **others})
     options.check_streams(*paths)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from spansrl.cli import options
 from spansrl.cli.progress import progress_bar
 from spansrl.errors import DataError, counted
 from spansrl.language.frames import (
@@ -43,14 +44,8 @@ def command(path: str | None, download: bool, show: str | None, remove: bool) ->
     them is stored as one file in your data directory: SPANSRL_HOME if it is set, otherwise spansrl in
     $XDG_DATA_HOME or ~/.local/share (Linux), ~/Library/Application Support (macOS), %LOCALAPPDATA% (Windows).
     """
-    chosen = {
-        "PATH": path is not None,
-        "--download": download,
-        "--show": show is not None,
-        "--remove": remove,
-    }
-    if len(given := [name for name, is_given in chosen.items() if is_given]) > 1:
-        raise click.UsageError(f"{' and '.join(given)} cannot be combined; run the command once for each")
+    given, shown = path is not None, show is not None
+    options.check_alone({"PATH": given, "--download": download, "--show": shown, "--remove": remove})
     if path is not None or download:
         _register(path)
     elif show is not None:

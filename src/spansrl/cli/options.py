@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
@@ -133,6 +133,13 @@ def check_device(name: str) -> str:
     except ConfigError as error:
         raise ConfigError(f"--{error}; try --device cpu") from error
     return name
+
+
+def check_alone(chosen: Mapping[str, bool]) -> None:
+    """Raise UsageError if more than one of these options is chosen."""
+    names = [name for name, is_chosen in chosen.items() if is_chosen]
+    if len(names) > 1:
+        raise click.UsageError(f"{' and '.join(names)} cannot be combined; run the command once for each")
 
 
 def check_streams(*paths: str | None) -> None:

@@ -1,10 +1,10 @@
-"""A progress bar on standard error."""
+"""Progress on standard error: a bar on a terminal, or a line now and then."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from spansrl.progress import Progress, no_progress
@@ -34,3 +34,17 @@ def progress_bar(*, hidden: bool = False) -> Iterator[Progress]:
             bar.update(task, completed=done, total=total, visible=time.monotonic() - begun > _PATIENCE)
 
         yield report
+
+
+def every(seconds: float) -> Callable[[], bool]:
+    """Return a function that returns True once per `seconds`, for lines that report progress."""
+    last = time.monotonic()
+
+    def is_due() -> bool:
+        nonlocal last
+        if time.monotonic() - last < seconds:
+            return False
+        last = time.monotonic()
+        return True
+
+    return is_due

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from spansrl.cli import options
+from spansrl.cli.progress import every
 
 if TYPE_CHECKING:
     from spansrl.training.config import Config
@@ -123,20 +124,13 @@ def default_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "spansrl"
 
 
-class FeatureProgress:
-    """A line every ten seconds while features are computed or teachers run, which is done once per corpus."""
-
-    def __init__(self, every: float = 10.0) -> None:
-        self.every = every
-        self.last = time.monotonic()
-
-    def __call__(self, step: str, done: int, total: int | None) -> None:
-        if done == total or time.monotonic() - self.last >= self.every:
-            say(f"{step}: {done} of {total}")
-            self.last = time.monotonic()
+_features_due = every(10)
 
 
-feature_progress = FeatureProgress()
+def feature_progress(step: str, done: int, total: int | None) -> None:
+    """Print a line every ten seconds while features are computed or teachers run, once per corpus."""
+    if _features_due() or done == total:
+        say(f"{step}: {done} of {total}")
 
 
 def report_run(run: Run, out: Path, *, resume: bool) -> None:
@@ -205,9 +199,9 @@ class StopSignal:
 class _Lines:
     """One line per epoch, and one per minute in between."""
 
-    def __init__(self, every: float = 60.0) -> None:
-        self.every = every
-        self.last = self.started = time.monotonic()
+    def __init__(self) -> None:
+        self.is_due = every(60)
+        self.started = time.monotonic()
         self.first: int | None = None
 
     def show(self, event: Event) -> None:
@@ -216,13 +210,10 @@ class _Lines:
             self.first, self.started = step.number, now
         if step.dev is not None:
             say(epoch_line(event))
-        elif now - self.last >= self.every:
+        elif self.is_due():
             done = step.number - self.first
             left = (now - self.started) / done * (step.total - step.number) if done else 0.0
             say(f"{steps_done(event)}: {running_text(event)}, {duration(left)} left")
-        else:
-            return
-        self.last = now
 
 
 class _Bar(Progress):

@@ -17,7 +17,7 @@ import json
 import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -83,8 +83,7 @@ class Settings:
 
     def changes(self) -> dict[str, Any]:
         """The settings that are not the defaults."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if value != getattr(Settings, name)}
+        return {name: value for name, value in asdict(self).items() if value != getattr(Settings, name)}
 
 
 class SpansrlComponent(Pipe):

@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 class Metrics:
     """What the server counts, in a registry of its own."""
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    def __init__(self, scheduler: Scheduler, open_streams: Callable[[], int]) -> None:
         own = self.registry = CollectorRegistry()
         self.requests = Counter(
             "spansrl_requests", "Answered requests.", ("method", "path", "status"), registry=own
@@ -36,7 +36,8 @@ class Metrics:
         self.batches = Histogram(
             "spansrl_batch_sentences", "Sentences labeled together.", buckets=_SIZES, registry=own
         )
-        self.streams = Gauge("spansrl_streams", "Open streams.", registry=own)
+        streams = Gauge("spansrl_streams", "Open streams.", registry=own)
+        streams.set_function(open_streams)
         wait = Gauge("spansrl_wait_seconds", "Expected wait of a new short request.", registry=own)
         wait.set_function(scheduler.wait)
         scheduler.on_batch = self.batches.observe
@@ -63,7 +64,7 @@ class Service:
         self._streams = 0
         self._scheduler = Scheduler(wait_seconds=limits.wait_seconds, seconds=limits.seconds)
         self.finishing = asyncio.Event()
-        self.metrics = Metrics(self._scheduler)
+        self.metrics = Metrics(self._scheduler, lambda: self._streams)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -138,12 +139,10 @@ class Service:
             message = f"too many open streams (the limit is {self.limits.streams}); try again later"
             raise RefusedError(429, "too_many_streams", message, retry_after=10)
         self._streams += 1
-        self.metrics.streams.inc()
         try:
             yield
         finally:
             self._streams -= 1
-            self.metrics.streams.dec()
 
 
 def _retry_after(wait: float) -> int:
