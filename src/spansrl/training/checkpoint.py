@@ -86,11 +86,16 @@ def trained_tensors(module: nn.Module) -> dict[str, Tensor]:
 def load_network(source: Path | ModelDirectory, device: str = "cpu") -> Network:
     """A trained network, in eval mode."""
     directory = ModelDirectory.read(source, kind="network")
-    config = directory.network_config
-    embedder = load_embedder(config.embedder, directory.path / "embedder")
-    network = Network(config, directory.roles, embedder, directory.senses)
+    network = make_network(directory)
     load_weights(directory.path / WEIGHTS, network)
     return network.to(device).eval()
+
+
+def make_network(directory: ModelDirectory) -> Network:
+    """The network that a directory describes, with initial weights."""
+    config = directory.network_config
+    embedder = load_embedder(config.embedder, directory.path / "embedder")
+    return Network(config, directory.roles, embedder, directory.senses)
 
 
 def load_weights(path: Path, module: nn.Module) -> None:

@@ -22,7 +22,7 @@ from spansrl.inference.directory import ARGUMENTS_GRAPH, ENCODER_GRAPH, WEIGHTS,
 from spansrl.inference.loading import find_model
 from spansrl.nn.embedders import Embedder, load_embedder
 from spansrl.nn.network import Network
-from spansrl.training.checkpoint import load_network
+from spansrl.training.checkpoint import load_network, make_network
 from spansrl.training.onnx_weights import set_precision
 
 Array = npt.NDArray[Any]
@@ -42,15 +42,9 @@ def find_trained(name: str, setting: str) -> ModelDirectory:
 def load_trained(directory: ModelDirectory) -> Network:
     """A trained network, from weights or from ONNX graphs; the random state is not changed."""
     with torch.random.fork_rng(devices=[]):
-        return _load_trained(directory)
-
-
-def _load_trained(directory: ModelDirectory) -> Network:
-    if (directory.path / WEIGHTS).exists() or not directory.is_exported:
-        return load_network(directory)
-    config = directory.network_config
-    embedder = load_embedder(config.embedder, directory.path / "embedder")
-    network = Network(config, directory.roles, embedder, directory.senses)
+        if (directory.path / WEIGHTS).exists() or not directory.is_exported:
+            return load_network(directory)
+        network = make_network(directory)
     found = graph_tensors(directory.path, network)
     expected = network.state_dict()
     if missing := sorted(set(expected) - set(found)):
@@ -70,20 +64,16 @@ def graph_tensors(directory: Path, network: Network) -> dict[str, Tensor]:
         for name, array in constants.items():
             prefix = next((p for p in PREFIXES if graph == ENCODER_GRAPH and name.startswith(p)), "")
             found[PREFIXES.get(prefix, "") + name.removeprefix(prefix)] = array
-    mixes = [name for name in network.state_dict() if name.endswith("mix.weights")]
-    for name in mixes:
-        size = network.state_dict()[name].numel()
-        candidates = [
-            array
-            for array in found.values()
-            if array.size == size
-            and array.dtype == np.float32
-            and array.min() > 0
-            and abs(array.sum() - 1) < 1e-5
-        ]
-        if len(candidates) == 1:
-            found[name] = np.log(candidates[0]).reshape(-1)
+    for name, tensor in network.state_dict().items():
+        if name.endswith("mix.weights"):
+            softmaxes = [array for array in found.values() if _is_softmax(array, tensor.numel())]
+            if len(softmaxes) == 1:
+                found[name] = np.log(softmaxes[0]).reshape(-1)
     return {name: torch.from_numpy(np.array(array)) for name, array in found.items()}
+
+
+def _is_softmax(array: Array, size: int) -> bool:
+    return array.size == size and bool(array.min() > 0 and abs(array.sum() - 1) < 1e-5)
 
 
 def _constants(path: Path) -> dict[str, Array]:
