@@ -41,10 +41,8 @@ Examples:
     metavar="[NAME=]FILE",
     help="A system's predictions. Repeat it to compare systems; the same NAME adds a run with another seed.",
 )
-@options.path(
-    "--run", "runs", multiple=True, help="Run directory whose training curves to draw; may be repeated."
-)
-@options.path("--model", help="Model directory of the first --pred, for the sections about models.")
+@options.path("--run", "runs", multiple=True, help="Draw the training curves of this run; may be repeated.")
+@options.path("--model", help="Model behind the first --pred, for the sections that look into a model.")
 @click.option("--train", metavar="FILE", help="Training data, for neighbors and unseen predicates.")
 @options.out("Directory for the report.")
 @click.option(
@@ -52,7 +50,7 @@ Examples:
 )
 @options.samples
 @options.seed
-@options.count("--min-count", 20, "Minimum number of gold arguments of a label.")
+@options.count("--min-count", 20, "Leave out labels with fewer gold arguments.")
 @options.count("--examples", 3, "Number of example sentences per kind of error.", min=0)
 @options.choice("--distance", ["cosine", "euclidean"], "Distance between spans.")
 @click.option(

@@ -46,7 +46,11 @@ def command(
     threads: int | None,
     precision: Precision,
 ) -> None:
-    """Score a model on GOLD sentences: predicates, senses, arguments, and calibration."""
+    """Score a model on GOLD sentences: predicates, senses, arguments, and calibration.
+
+    The model labels the sentences of GOLD three times: with their gold predicates, with the predicates that
+    it finds, and from plain text. To score predictions that you have already, use spansrl evaluate.
+    """
     from spansrl.analysis.appraisal import appraise
     from spansrl.inference.directory import ModelDirectory, read_json, write_json
     from spansrl.inference.loading import find_model, load

@@ -50,16 +50,17 @@ In June , after a long winter , he gave* her the book that she had* wanted* , an
     "How weights are stored: half has half the size and int8 a quarter, rounded. "
     "Computation is in single precision.",
 )
+@options.path("--check", help=f"Compare on the first {CHECKED} sentences of this file.  [default: a sample]")
 @options.path(
-    "--check", help=f"File whose first {CHECKED} sentences both must label alike.  [default: a sample]"
+    "--calibrate", help="Development data to fit the probabilities and the threshold for predicates."
 )
-@options.path("--calibrate", help="Development data to fit probabilities and the threshold of predicates on.")
 def command(model: Path, out: Path, weights: Precision, check: Path | None, calibrate: Path | None) -> None:
     """Write a trained model for ONNX Runtime, which needs no torch.
 
-    MODEL_DIR holds a single model of spans or of tags (no ensemble, none over precomputed vectors). The
-    exported one must give the scores of torch to 1e-4 and the same labels; then the directory --out appears,
-    with a manifest of its files. The weights are rounded for --weights half or int8 afterwards.
+    MODEL_DIR is a single model, not an ensemble, and not one that needs precomputed vectors. The exported
+    model is compared with torch: only if the labels are the same and the scores differ by at most 1e-4 does
+    the directory --out appear, with a manifest of its files. With --weights half or int8, the weights are
+    rounded after this check.
     """
     options.require_torch("spansrl export")
     from spansrl.inference.directory import write_manifest

@@ -62,8 +62,8 @@ def command(
     """Train the model that CONFIG (a TOML file) describes.
 
     After every epoch the model labels dev.jsonl, and the weights with the best F1 are kept in --out, which is
-    a model directory for `spansrl label`. A run may be cut off at any moment, by Ctrl-C, kill or a power cut:
-    the same command with --resume continues, and with --threads 1 reaches exactly the same weights.
+    a model directory for `spansrl label`. A run may be interrupted at any moment, by Ctrl-C, kill or a power
+    cut: the same command with --resume continues, and with --threads 1 reaches exactly the same weights.
     """
     options.require_torch("training", threads)
     from spansrl.training.config import load_config
