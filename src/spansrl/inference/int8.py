@@ -29,16 +29,17 @@ KEY, VALUE = 1, 2
 
 _TYPES = {1: np.float32, 2: np.uint8, 3: np.int8, 7: np.int64, 10: np.float16}
 _CODES = {np.dtype(kind): code for code, kind in _TYPES.items()}
-_MIDDLE, _LARGEST = 64, 63  # activations are rounded to 1 .. 127
+# Processors multiply unsigned with signed integers, and older ones add two products in 16 bits. 255 · 63 · 2
+# fits: 7 bits are enough for weights, while activations, with their outliers, need all 8.
+_LARGEST_WEIGHT = 63
+_LARGEST_ACTIVATION, _MIDDLE = 127, 128
 _OF_ONNX_RUNTIME = "com.microsoft"  # the domain of its own operators
 
 _ONE, _ZERO, _MOST, _LEAST, _AXIS = (f"int8.{name}" for name in ("one", "zero", "most", "least", "axis"))
 _CONSTANTS: dict[str, Array] = {
     _ONE: np.array(1, np.float32),
-    # Processors multiply unsigned with signed integers. With 7 bits for the unsigned ones, two products fit
-    # into the 16 bits in which older processors add them.
     _ZERO: np.array(_MIDDLE, np.uint8),
-    _MOST: np.array(_LARGEST, np.float32),
+    _MOST: np.array(_LARGEST_ACTIVATION, np.float32),
     _LEAST: np.array(1e-9, np.float32),  # for rows of zeros
     _AXIS: np.array([-1], np.int64),
 }
@@ -130,9 +131,9 @@ def _products_in_int8(nodes: list[Node], tensors: dict[str, bytes]) -> tuple[lis
             rounded.add(activation)
             kept += _rounded_rows(activation)
         if f"{weight}.int8" not in added:
-            scale = np.maximum(np.abs(weights).max(axis=0), 1e-9) / 127
+            scale = np.maximum(np.abs(weights).max(axis=0), 1e-9) / _LARGEST_WEIGHT
             added[f"{weight}.int8"] = np.rint(weights / scale).astype(np.int8)
-            added[f"{weight}.scale"] = (scale / _LARGEST).astype(np.float32)
+            added[f"{weight}.scale"] = (scale / _LARGEST_ACTIVATION).astype(np.float32)
         kept += _product(node)
     needed = {name for node in kept for name in node.inputs}
     return [node for node in kept if node.outputs[0] not in stored or node.outputs[0] in needed], added
@@ -160,7 +161,7 @@ def _weights(node: Node, stored: dict[str, Node], tensors: dict[str, bytes]) -> 
 
 
 def _rounded_rows(name: str) -> list[Node]:
-    """An activation as integers: the largest number of each row becomes 63."""
+    """An activation as integers: the largest number of each row becomes 127."""
     return [
         Node("Abs", (name,), (f"{name}.abs",)),
         Node("ReduceMax", (f"{name}.abs", _AXIS), (f"{name}.largest",)),
