@@ -3,7 +3,7 @@
     python experiments/report.py            # rewrite the page
     python experiments/report.py --check    # fail unless it is up to date
 
-A table stands between `<!-- table NAME -->` and `<!-- end -->`; TABLES has a function for each name. They
+A table is between `<!-- table NAME -->` and `<!-- end -->`; TABLES has a function for each name. They
 read files that commands of this repository printed, and nothing else.
 """
 
@@ -151,10 +151,11 @@ def text_epochs() -> str:
         "distilled-2": "stage three: gold, MPNet and BiLSTMs",
         "examples-1": "stage four: the same and the frames' examples",
         "polished-1": "stage five: without the examples",
-        "large": "large: gold, MASC and the frames' examples",
-        "student-25k": "a student of large: the same and 25,000 raw sentences",
+        "large-1": "large, first stage: gold, MASC and the frames' examples",
+        "large": "large, second stage: the same at lower rates",
+        "student-25k": "a student of large's first stage: the same and 25,000 raw sentences",
         "student-25k-last": "its last stage: without raw text",
-        "student": "stage six, small: a student of large with 100,000 raw sentences",
+        "student": "stage six, small: a student of large's first stage with 100,000 raw sentences",
     }
     logs = {
         title: [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -190,6 +191,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "study-scores": lambda: study_tables.scores(STUDY),
     "study-significance": lambda: study_tables.significance(STUDY),
     "study-boundaries": lambda: study_tables.boundaries(STUDY, "normalizations"),
+    "study-embedders": lambda: study_tables.boundaries(STUDY, "embedders"),
     "study-labels": lambda: study_tables.breakdown(
         STUDY, "normalizations", ["labels"], parts=["test"], first=14
     ),
