@@ -44,8 +44,10 @@ def not_saved(path: Path, error: OSError) -> SpansrlError:
 
 
 def write_json(path: Path, content: Any, *, indent: int | None = 2) -> None:
-    """Replace a JSON file atomically; without an indent it is one line."""
-    write_bytes(path, (json.dumps(content, indent=indent, ensure_ascii=False) + "\n").encode())
+    """Replace a JSON file atomically; without an indent it is one line without spaces."""
+    separators = (",", ":") if indent is None else None
+    text = json.dumps(content, indent=indent, separators=separators, ensure_ascii=False)
+    write_bytes(path, f"{text}\n".encode())
 
 
 def read_words(directory: Path) -> tuple[str, ...]:
