@@ -32,8 +32,8 @@ from spansrl.progress import Progress, no_progress
 # called before the next member is requested.
 Member = tuple[str, int, Callable[[int], bytes]]
 
-# zipfile raises RuntimeError for encrypted members and NotImplementedError for unknown compressions.
-_DAMAGED = (*DAMAGED, tarfile.TarError, zipfile.BadZipFile, RuntimeError, NotImplementedError)
+# zipfile raises RuntimeError for encrypted members, and a subclass of it for unknown compressions.
+_DAMAGED = (*DAMAGED, tarfile.TarError, zipfile.BadZipFile, RuntimeError)
 _CHUNK = 1 << 18
 _TIMEOUT_SECONDS = 60
 
