@@ -116,7 +116,8 @@ def test_the_segmental_loss_is_minus_the_log_probability_of_the_gold_labeling():
 def test_segmental_distillation_is_the_cross_entropy_over_all_labelings():
     teacher, student = SegmentalOutput(D, R).double(), SegmentalOutput(D, R).double()
     h = random(2, T, D)
-    targets = teacher.targets(h, MASK, PRED).detach()
+    arrays = {name: array.detach().numpy() for name, array in teacher.arrays(h, MASK).items()}
+    targets = teacher.targets(make_scores("segmental", arrays, LENGTHS.numpy(), PRED.numpy()))
     expected = 0.0
     for n in range(2):
         own, other = (

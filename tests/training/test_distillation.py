@@ -14,6 +14,7 @@ from builders import make_network
 from spansrl.errors import ConfigError, ModelError
 from spansrl.inference.directory import WORDS
 from spansrl.nn.batch import Corpus, Gold, Teacher
+from spansrl.nn.network import TorchModel
 from spansrl.nn.outputs.span import SpanOutput, boundary_marginals, distillation_loss, span_logits, span_loss
 from spansrl.structures import Argument, Proposition, Sentence, Span
 from spansrl.training import distillation
@@ -123,11 +124,25 @@ def test_an_exported_model_teaches_as_its_run_does(tmp_path):
     fast = {"kind": "none", "predicate": "after", "width": 8}
     run(tmp_path, "one", encoder=fast)
     export_model(tmp_path / "one", tmp_path / "exported")
-    by_run, by_export = (
-        run(tmp_path, f"by-{name}", encoder=fast, distillation={"teachers": str(tmp_path / name)})
-        for name in ("one", "exported")
+    by_run, by_export, by_int8 = (
+        run(
+            tmp_path,
+            f"by-{name}-{precision}",
+            encoder=fast,
+            distillation={"teachers": str(tmp_path / name), "precision": precision},
+        )
+        for name, precision in (("one", "full"), ("exported", "full"), ("exported", "int8"))
     )
     assert by_export == pytest.approx(by_run, rel=1e-3)  # kept in half precision
+    assert by_int8 == pytest.approx(by_run, rel=1e-2)
+    assert by_int8 != by_export
+    with pytest.raises(ConfigError, match=r"distillation\.precision = 'int8' needs exported teachers"):
+        run(
+            tmp_path,
+            "refused",
+            encoder=fast,
+            distillation={"teachers": str(tmp_path / "one"), "precision": "int8"},
+        )
 
 
 def test_a_teacher_that_is_not_there_is_named(tmp_path):
@@ -136,10 +151,10 @@ def test_a_teacher_that_is_not_there_is_named(tmp_path):
 
 
 def test_the_predictions_of_several_teachers_are_averaged(tmp_path):
-    networks = [make_network(seed=seed) for seed in (1, 2)]
+    models = [TorchModel(make_network(seed=seed)) for seed in (1, 2)]
     first, second, both = (
-        Teachers(networks).lessons(BUILT, tmp_path, None).targets.values.astype(np.float64)
-        for networks in (networks[:1], networks[1:], networks)
+        Teachers(models, models[0].network).lessons(BUILT, tmp_path, None).targets.values.astype(np.float64)
+        for models in (models[:1], models[1:], models)
     )
     assert np.abs(first - second).max() > 0.01
     assert both == pytest.approx((first + second) / 2, abs=2e-3)  # kept in half precision
@@ -276,7 +291,7 @@ def test_raw_sentences_have_the_teachers_distributions_and_no_gold(tmp_path, mon
         x = teacher.embedder(inputs)
         classes = teacher.tasks.predicates(x).softmax(-1)
         h = teacher.encoder(x, batch)
-        targets = teacher.output.targets(h, batch.mask(), batch.pred)
+        targets = teacher.output.targets(teacher.scores(h, batch))
     inside = torch.arange(5) < batch.sentence_lengths[:, None]
     found = batch.tasks.types
     assert found[0].argmax(-1).tolist() == [0, 0, 1, 0, 0]  # gold

@@ -30,11 +30,13 @@ class EmbedderConfig:
     finetune: bool = False  # transformer: train it too, instead of mixing its frozen layers
     pooling: str = "mean"  # transformer: a token is the mean of its word pieces, or the first of them
     dropout: float = 0.0  # on the token vectors (the paper: 0.5 for ELMo)
+    inner_dropout: float = 0.1  # transformer: inside its layers while it is fine-tuned
 
     def __post_init__(self) -> None:
         one_of("embedder.kind", self.kind, ("words", "vectors", "elmo", "transformer"))
         one_of("embedder.pooling", self.pooling, ("mean", "first"))
         in_range("embedder.dropout", self.dropout, 0.0, 0.95)
+        in_range("embedder.inner_dropout", self.inner_dropout, 0.0, 0.95)
         at_least("embedder.width", self.width, 1)
         at_least("embedder.min_count", self.min_count, 1)
         if self.kind in ("vectors", "transformer") and not self.path:

@@ -14,52 +14,80 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor
 
 from spansrl.arrays import IntArray, Ragged, offsets_of
 from spansrl.errors import ConfigError, ModelError
 from spansrl.formats.storage import replacing
 from spansrl.inference.batching import batches_by_length
-from spansrl.inference.model import NO_PREDICATE, lengths_of
+from spansrl.inference.directory import ARGUMENTS_GRAPH, ENCODER_GRAPH, file_hash
+from spansrl.inference.model import NO_PREDICATE, Encoding, Floats, PredicateScores, Prepared
+from spansrl.inference.runtime import OnnxModel
 from spansrl.language.senses import SenseInventory
-from spansrl.nn.batch import Batch
 from spansrl.nn.embedders.features import Progress, corpus_fingerprint, hash_of
 from spansrl.nn.ensembles import fingerprint
 from spansrl.nn.lessons import Lessons
-from spansrl.nn.network import Network
+from spansrl.nn.network import Network, TorchModel
 from spansrl.nn.outputs import OUTPUTS
 from spansrl.nn.outputs.base import DistillableOutput
 from spansrl.structures import PREDICATE_TYPES, Sentence
+from spansrl.training.config import DistillationConfig
 from spansrl.training.distributed import ALONE, Workers
+from spansrl.training.recovery import find_trained, load_trained
 
 CHUNK = 1000  # sentences
-BATCH = 1024  # positions, padding included
+BATCH = 512  # positions, padding included
+
+TrainedModel = OnnxModel | TorchModel
+
+
+def load_teachers(config: DistillationConfig, student: Network) -> list[TrainedModel]:
+    """The teachers of a student, which must have its roles and output; exported ones run on ONNX Runtime."""
+    teachers: list[TrainedModel] = []
+    for name in config.names:
+        directory = find_trained(name, "distillation.teachers")
+        kind = directory.network_config.output.kind
+        if list(directory.roles) != list(student.roles.items):
+            raise ConfigError(
+                f"distillation.teachers: {name} has other roles than the training data; "
+                "train both on the same data"
+            )
+        if kind != student.config.output.kind:
+            raise ConfigError(
+                f"distillation.teachers: {name} has {kind} output, but output.kind is "
+                f"{student.config.output.kind!r}; a teacher and its student need the same kind"
+            )
+        if config.raw and student.senses is not None and list(directory.senses) != list(student.senses.items):
+            raise ModelError(
+                f"distillation.teachers: {name} has other senses than the training data; "
+                "train both on the same data, training.partial included"
+            )
+        if directory.is_exported:
+            threads = torch.get_num_threads()
+            teachers.append(OnnxModel(directory, threads=threads, precision=config.precision))
+        elif config.precision == "full":
+            teachers.append(TorchModel(load_trained(directory)))
+        else:
+            raise ConfigError(
+                f"distillation.precision = 'int8' needs exported teachers; write one with "
+                f"`spansrl export {name}`"
+            )
+    return teachers
 
 
 class Teachers:
-    """Trained networks with the same roles and kind of output, whose predictions are averaged."""
+    """Trained models with the same roles and kind of output, whose predictions are averaged."""
 
     def __init__(
         self,
-        networks: Sequence[Network],
+        models: Sequence[TrainedModel],
+        student: Network,
         *,
         inventory: SenseInventory | None = None,
-        in_bfloat16: bool = False,
     ) -> None:
         """With an inventory of senses, teachers find predicates; without, they use those of the corpus."""
-        self.outputs = [_distillable(network) for network in networks]
-        for network in networks:
-            network.eval()
-            if inventory is not None and (
-                network.senses is None or list(network.senses.items) != list(inventory.senses)
-            ):
-                raise ModelError(
-                    "distillation.teachers: a teacher has other senses than the training data; "
-                    "train both on the same data, training.partial included"
-                )
-        self.networks = networks
+        self.models = models
+        self.output = _distillable(student)
         self.inventory = inventory
-        self.in_bfloat16 = in_bfloat16
 
     def lessons(
         self, sentences: Sequence[Sentence], cache: Path, progress: Progress | None, workers: Workers = ALONE
@@ -80,89 +108,69 @@ class Teachers:
 
     def _fingerprint(self) -> str:
         senses = [] if self.inventory is None else self.inventory.senses
-        return hash_of("\n".join([*senses, *map(fingerprint, self.networks)]))
+        return hash_of("\n".join([*senses, *map(_fingerprint_of_model, self.models)]))
 
     def _ask(self, sentences: Sequence[Sentence]) -> Lessons:
         """Lessons on one chunk, computed in batches of similar length and returned in the original order."""
-        tokens = [sent.tokens for sent in sentences]
-        stores = [network.embedder.prepare(tokens) for network in self.networks]
-        costs = self.networks[0].embedder.costs(stores[0])
-        batches = list(batches_by_length(lengths_of(tokens) if costs is None else costs, limit=BATCH))
-        found = [self._ask_batch([sentences[k] for k in rows], stores, np.array(rows)) for rows in batches]
+        prepared = [model.prepare([sent.tokens for sent in sentences]) for model in self.models]
+        batches = list(batches_by_length(prepared[0].costs, limit=BATCH))
+        found = [self._ask_batch(sentences, prepared, np.array(rows)) for rows in batches]
         return Lessons.joined(found).taken(np.argsort(np.concatenate(batches)))
 
-    @torch.inference_mode()
-    def _ask_batch(self, sentences: list[Sentence], stores: Sequence[Any], rows: IntArray) -> Lessons:
-        lengths = lengths_of([sent.tokens for sent in sentences])
-        with self._precision():
-            vectors = [  # (S, T, D) of each teacher
-                network.embedder(network.embedder.take(store, rows)).float()
-                for network, store in zip(self.networks, stores, strict=True)
-            ]
-        classes = self._classes(vectors)  # (S, T, K)
-        sentence, pred = _own(sentences) if self.inventory is None else _found(classes, lengths)
-        words = [sentences[s].tokens[p] for s, p in zip(sentence, pred, strict=True)]
-        candidates, senses = self._senses(words, classes, vectors, sentence, pred)
-        targets = self._targets(vectors, lengths, sentence, pred)
+    def _ask_batch(
+        self, sentences: Sequence[Sentence], prepared: Sequence[Prepared], rows: IntArray
+    ) -> Lessons:
+        batch = [sentences[row] for row in rows.tolist()]
+        encodings = [model.encode(own, rows) for model, own in zip(self.models, prepared, strict=True)]
+        lengths = encodings[0].lengths
+        classes = self._classes(encodings)  # (S, T, K)
+        sentence, pred = _own(batch) if self.inventory is None else _found(classes, lengths)
+        pairs = zip(self.models, encodings, strict=True)
+        scores = [model.score(encoding, sentence, pred) for model, encoding in pairs] if len(pred) else []
+        words = [batch[s].tokens[p] for s, p in zip(sentence, pred, strict=True)]
+        candidates, senses = self._senses(words, classes[sentence, pred], scores)
         of_props = lengths[sentence]
         return Lessons(
             classes=Ragged(_flat(classes, lengths), offsets_of(lengths)),
-            prop_offsets=offsets_of(np.bincount(sentence, minlength=len(sentences))),
+            prop_offsets=offsets_of(np.bincount(sentence, minlength=len(batch))),
             pred=pred,
             candidates=candidates,
             senses=senses.astype(np.float16),
-            targets=Ragged(_flat(targets, of_props), offsets_of(of_props)),
+            targets=Ragged(_flat(self._targets(scores), of_props), offsets_of(of_props)),
         )
 
-    def _classes(self, vectors: Sequence[Tensor]) -> Tensor:
+    def _classes(self, encodings: Sequence[Encoding]) -> Floats:
         """(S, T, K) probabilities of each token's classes; K is 0 where predicates are given."""
         if self.inventory is None:
-            return vectors[0][:, :, :0]
-        return _mean([self._heads(k).predicates(x).softmax(-1) for k, x in enumerate(vectors)])
+            return np.zeros((*encodings[0].vectors.shape[:2], 0), np.float32)
+        return _mean([_softmax(encoding.classes) for encoding in encodings])
 
-    def _targets(
-        self, vectors: Sequence[Tensor], lengths: IntArray, sentence: IntArray, pred: IntArray
-    ) -> Tensor:
+    def _targets(self, scores: Sequence[PredicateScores]) -> Floats:
         """(N, T, C) targets of the predicates' arguments"""
-        if not len(pred):
-            return torch.zeros(0, int(lengths.max()), self.outputs[0].n_targets)
-        batch = Batch.of_predicates(lengths, sentence, pred)
-        each = []
-        for network, output, x in zip(self.networks, self.outputs, vectors, strict=True):
-            with self._precision():
-                h = network.encoder(x, batch).float()
-            each.append(output.targets(h, batch.mask(), batch.pred))
-        return _mean(each)
+        if not scores:
+            return np.zeros((0, 1, self.output.n_targets), np.float32)
+        return _mean([self.output.targets(own.arguments).numpy() for own in scores])
 
     def _senses(
-        self,
-        words: Sequence[str],
-        classes: Tensor,
-        vectors: Sequence[Tensor],
-        sentence: IntArray,
-        pred: IntArray,
-    ) -> tuple[IntArray, npt.NDArray[Any]]:
+        self, words: Sequence[str], classes: Floats, scores: Sequence[PredicateScores]
+    ) -> tuple[IntArray, Floats]:
         """The candidates (N, C) of the predicates' senses; their probabilities where there is a choice."""
         if self.inventory is None or not words:
-            return np.zeros((len(pred), 0), np.int64), np.zeros((len(pred), 0), np.float16)
-        types = classes[sentence, pred, 1:].argmax(-1).tolist()
+            return np.zeros((len(words), 0), np.int64), np.zeros((len(words), 0), np.float32)
+        types = classes[:, 1:].argmax(-1).tolist()  # classes (N, K)
         choices = [
             self.inventory.candidates(word, PREDICATE_TYPES[k]) for word, k in zip(words, types, strict=True)
         ]
         candidates = np.full((len(words), max(map(len, choices))), -1, dtype=np.int64)
         for row, choice in zip(candidates, choices, strict=True):
             row[: len(choice)] = choice
-        offered, at = torch.from_numpy(candidates), (torch.from_numpy(sentence), torch.from_numpy(pred))
-        each = [self._heads(k).candidate_senses(x, *at, offered).softmax(1) for k, x in enumerate(vectors)]
-        is_choice = (candidates >= 0).sum(axis=1, keepdims=True) > 1
-        return candidates, np.where(is_choice, _mean(each).numpy(), 0)
-
-    def _heads(self, k: int) -> Any:
-        return self.networks[k].tasks
-
-    def _precision(self) -> torch.autocast:
-        device = next(self.networks[0].parameters()).device.type
-        return torch.autocast(device, dtype=torch.bfloat16, enabled=self.in_bfloat16)
+        is_offered = candidates >= 0
+        each = [
+            np.where(is_offered, np.take_along_axis(own.senses, candidates.clip(min=0), axis=1), -1e9)
+            for own in scores
+        ]
+        is_choice = is_offered.sum(axis=1, keepdims=True) > 1
+        return candidates, np.where(is_choice, _mean([_softmax(logits) for logits in each]), 0)
 
 
 def _distillable(network: Network) -> DistillableOutput:
@@ -175,6 +183,13 @@ def _distillable(network: Network) -> DistillableOutput:
     )
 
 
+def _fingerprint_of_model(model: TrainedModel) -> str:
+    if isinstance(model, TorchModel):
+        return fingerprint(model.network)
+    graphs = (file_hash(model.directory.path / name) for name in (ENCODER_GRAPH, ARGUMENTS_GRAPH))
+    return " ".join((model.precision, *graphs))
+
+
 def _own(sentences: Sequence[Sentence]) -> tuple[IntArray, IntArray]:
     """The sentence and the token of each predicate that the sentences have."""
     pairs = [(s, prop.pred) for s, sent in enumerate(sentences) for prop in sent.props]
@@ -182,22 +197,25 @@ def _own(sentences: Sequence[Sentence]) -> tuple[IntArray, IntArray]:
     return sentence, pred
 
 
-def _found(classes: Tensor, lengths: IntArray) -> tuple[IntArray, IntArray]:
+def _found(classes: Floats, lengths: IntArray) -> tuple[IntArray, IntArray]:
     """The sentence and the token of each predicate that is more probable than not."""
-    inside = torch.arange(classes.shape[1]) < torch.from_numpy(lengths)[:, None]
-    sentence, pred = ((classes[:, :, NO_PREDICATE] < 0.5) & inside).nonzero(as_tuple=True)
-    return sentence.numpy(), pred.numpy()
+    inside = np.arange(classes.shape[1]) < lengths[:, None]
+    sentence, pred = np.nonzero((classes[:, :, NO_PREDICATE] < 0.5) & inside)
+    return sentence, pred
 
 
-def _mean(parts: Sequence[Tensor]) -> Tensor:
-    return torch.stack(list(parts)).mean(0)
+def _softmax(scores: Any) -> Floats:
+    return torch.from_numpy(scores).softmax(-1).numpy()
 
 
-def _flat(x: Tensor, lengths: IntArray) -> npt.NDArray[Any]:
+def _mean(parts: Sequence[Floats]) -> Floats:
+    return np.mean(parts, axis=0)
+
+
+def _flat(x: Floats, lengths: IntArray) -> npt.NDArray[np.float16]:
     """(rows, T, C) without padding: (tokens, C), in half precision"""
     inside = np.arange(x.shape[1]) < lengths[:, None]
-    kept: npt.NDArray[Any] = x.cpu().half().numpy()[inside]
-    return kept
+    return x[inside].astype(np.float16)
 
 
 def _fingerprint_of(sentences: Sequence[Sentence]) -> str:

@@ -38,7 +38,7 @@ from spansrl.training import run_directory
 from spansrl.training.averaging import WeightAverage
 from spansrl.training.checkpoint import save_description, save_weights
 from spansrl.training.config import Config, TrainingConfig
-from spansrl.training.distillation import Teachers
+from spansrl.training.distillation import Teachers, load_teachers
 from spansrl.training.distributed import ALONE, Workers
 from spansrl.training.loop import Examples, Position, Step, make_optimizer, train
 from spansrl.training.recovery import find_trained, load_trained, start_from, starting_embedder
@@ -225,33 +225,15 @@ def _taught(
     workers: Workers,
 ) -> Corpus:
     """The corpus with the teachers' predictions, and with raw sentences."""
-    networks = _teachers(config, network)
-    in_bfloat16 = config.training.precision == "bf16"
-    own = Teachers(networks, in_bfloat16=in_bfloat16).lessons(splits.train, cache, progress, workers)
+    models = load_teachers(config.distillation, network)
+    own = Teachers(models, network).lessons(splits.train, cache, progress, workers)
     parts = [(0, config.distillation.weight, own)]
     if splits.raw:
-        teachers = Teachers(networks, inventory=inventory, in_bfloat16=in_bfloat16)
+        teachers = Teachers(models, network, inventory=inventory)
         found = teachers.lessons(splits.raw, cache, progress, workers)
         parts.append((corpus.n_props, 1.0, found))
         corpus = corpus.with_raw([sent.tokens for sent in splits.raw], found)
     return corpus.taught_by(parts)
-
-
-def _teachers(config: Config, network: Network) -> list[Network]:
-    names = config.distillation.names
-    teachers = [load_trained(find_trained(name, "distillation.teachers")) for name in names]
-    for name, teacher in zip(names, teachers, strict=True):
-        if teacher.roles.items != network.roles.items:
-            raise ConfigError(
-                f"distillation.teachers: {name} has other roles than the training data; "
-                "train both on the same data"
-            )
-        if teacher.config.output.kind != config.output.kind:
-            raise ConfigError(
-                f"distillation.teachers: {name} has {teacher.config.output.kind} output, but output.kind is "
-                f"{config.output.kind!r}; a teacher and its student need the same kind"
-            )
-    return teachers
 
 
 def _kept_in(cache: Path | None) -> Path:

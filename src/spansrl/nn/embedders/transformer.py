@@ -104,8 +104,13 @@ class Transformer(nn.Module):
 class TransformerEmbedder(Embedder):
     """A transformer that is trained with everything else; its layers are mixed as the frozen ones are."""
 
-    def __init__(self, transformer: Transformer, directory: Path, dropout: float) -> None:
+    def __init__(
+        self, transformer: Transformer, directory: Path, dropout: float, inner_dropout: float
+    ) -> None:
         super().__init__()
+        for module in transformer.modules():
+            if isinstance(module, nn.Dropout):
+                module.p = inner_dropout
         self.transformer = transformer
         self.directory = directory
         self.mix = ScalarMix(transformer.n_layers)
@@ -222,14 +227,15 @@ def build(config: EmbedderConfig, sentences: Sequence[Tokens]) -> Embedder:
     if not path.is_dir():
         raise ModelError(f"{path}: no such directory; embedder.path must hold a Hugging Face encoder")
     if config.finetune:
-        return TransformerEmbedder(Transformer(path, pooling=config.pooling), path, config.dropout)
+        transformer = Transformer(path, pooling=config.pooling)
+        return TransformerEmbedder(transformer, path, config.dropout, config.inner_dropout)
     return LayeredEmbedder(TransformerSource(path, config.pooling), config.dropout)
 
 
 def load(config: EmbedderConfig, files: Path) -> Embedder:
     if config.finetune:
         transformer = Transformer(files, pooling=config.pooling, weights=False)
-        return TransformerEmbedder(transformer, files, config.dropout)
+        return TransformerEmbedder(transformer, files, config.dropout, config.inner_dropout)
     return LayeredEmbedder(TransformerSource(files, config.pooling), config.dropout)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -50,8 +50,8 @@ class DistillableOutput(Output):
         """C"""
 
     @abstractmethod
-    def targets(self, h: Tensor, mask: Tensor, pred: Tensor) -> Tensor:
-        """What a student learns from this layer: (N, T, C)"""
+    def targets(self, scores: Any) -> Tensor:
+        """What a student learns from a teacher's scores, which are those of `decoding.SCORES`: (N, T, C)"""
 
     @abstractmethod
     def gold_targets(self, mask: Tensor, pred: Tensor, gold: Gold) -> Tensor:

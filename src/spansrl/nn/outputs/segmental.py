@@ -19,6 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from spansrl.decoding import SegmentalScores
 from spansrl.nn.batch import Gold
 from spansrl.nn.initialization import init_linear
 from spansrl.nn.outputs.base import DistillableOutput
@@ -59,10 +60,12 @@ class SegmentalOutput(BoundaryOutput, DistillableOutput):
     def n_targets(self) -> int:
         return 2 * len(self.roles) + 1
 
-    def targets(self, h: Tensor, mask: Tensor, pred: Tensor) -> Tensor:
+    def targets(self, scores: SegmentalScores) -> Tensor:
         """The marginals of starts, ends and outside tokens: (N, T, 2R + 1)"""
-        logits = self(h, mask)
-        return torch.cat([part.to(h.dtype) for part in marginals(logits, mask, pred)], dim=2)
+        logits = SegmentalLogits(*map(torch.from_numpy, (scores.start, scores.end, scores.outside)))
+        lengths, pred = torch.from_numpy(scores.lengths), torch.from_numpy(scores.pred)
+        mask = torch.arange(logits.start.shape[1]) < lengths[:, None]
+        return torch.cat(marginals(logits, mask, pred), dim=2).to(logits.start.dtype)
 
     def gold_targets(self, mask: Tensor, pred: Tensor, gold: Gold) -> Tensor:
         """Ones at gold starts, ends and outside tokens, zero elsewhere: (N, T, 2R + 1)"""

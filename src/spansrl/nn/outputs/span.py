@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from spansrl.decoding import SpanScores
 from spansrl.nn.batch import Gold
 from spansrl.nn.outputs.base import DistillableOutput
 from spansrl.nn.outputs.boundaries import BoundaryOutput, boundary_scores, with_ends
@@ -41,9 +42,12 @@ class SpanOutput(BoundaryOutput, DistillableOutput):
     def n_targets(self) -> int:
         return 2 * len(self.roles)
 
-    def targets(self, h: Tensor, mask: Tensor, pred: Tensor) -> Tensor:
+    def targets(self, scores: SpanScores) -> Tensor:
         """The marginals of starts and ends: (N, T, 2R)"""
-        return torch.cat(boundary_marginals(self(h, mask)), dim=2)
+        start, end, lengths = map(torch.from_numpy, (scores.start, scores.end, scores.lengths))
+        mask = torch.arange(start.shape[1]) < lengths[:, None]
+        # Scores have their ends where spans end, whatever `span_end` is.
+        return torch.cat(boundary_marginals(span_logits(start, end, mask, "last")), dim=2)
 
     def gold_targets(self, mask: Tensor, pred: Tensor, gold: Gold) -> Tensor:
         """A role's gold spans share its probability evenly; an absent role's span is the predicate's own."""
