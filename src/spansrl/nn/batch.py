@@ -82,18 +82,21 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Taught:
-    """The teachers' predictions of the arguments of a corpus."""
+    """The teachers' predictions of the arguments of a corpus; those of raw text may be on disk."""
 
-    targets: Ragged  # (T, C) for each proposition with predictions
-    row: IntArray  # (P,) the proposition's row there; −1 without predictions
+    parts: tuple[
+        tuple[int, Ragged], ...
+    ]  # first proposition of each part; targets (T, C) of its propositions
     weight: npt.NDArray[np.float32]  # (P,)
 
     def take(self, props: IntArray, longest: int) -> Teacher:
         """The targets of a batch's propositions; the longest sentence has `longest` tokens."""
-        has_row = self.row[props] >= 0  # (N,)
-        found = self.targets.padded(self.row[props[has_row]]).astype(np.float32)
-        out = np.zeros((len(props), longest, found.shape[2]), dtype=np.float32)
-        out[has_row, : found.shape[1]] = found
+        out = np.zeros((len(props), longest, self.parts[0][1].values.shape[1]), dtype=np.float32)
+        for first, targets in self.parts:
+            is_here = (props >= first) & (props < first + len(targets))  # (N,)
+            if is_here.any():
+                found = targets.padded(props[is_here] - first)
+                out[is_here, : found.shape[1]] = found
         return Teacher(torch.from_numpy(out), torch.from_numpy(self.weight[props]))
 
 
@@ -167,17 +170,11 @@ class Corpus:
 
     def taught_by(self, parts: Sequence[tuple[int, float, Lessons]]) -> Corpus:
         """Add the teachers' predictions of arguments: first proposition, weight and lessons of each part."""
-        row = np.full(self.n_props, -1)
         weight = np.zeros(self.n_props, dtype=np.float32)
-        done = 0
         for first, share, lessons in parts:
-            row[first : first + lessons.n_props] = done + np.arange(lessons.n_props)
             weight[first : first + lessons.n_props] = share
-            done += lessons.n_props
-        targets = [lessons.targets for _, _, lessons in parts]
-        values = np.concatenate([part.values for part in targets])
-        lengths = np.concatenate([part.lengths for part in targets])
-        return replace(self, taught=Taught(Ragged(values, offsets_of(lengths)), row, weight))
+        targets = tuple((first, lessons.targets) for first, _, lessons in parts)
+        return replace(self, taught=Taught(targets, weight))
 
     @property
     def n_props(self) -> int:

@@ -57,15 +57,7 @@ class Lessons:
     @classmethod
     def joined(cls, parts: Sequence[Lessons]) -> Lessons:
         """The lessons of several corpora, one after the other."""
-        arrays = [part.arrays() for part in parts]
-        widest = max(part.candidates.shape[1] for part in parts)
-        for part in arrays:
-            missing = ((0, 0), (0, widest - part["candidates"].shape[1]))
-            part["candidates"] = np.pad(part["candidates"], missing, constant_values=-1)
-            part["senses"] = np.pad(part["senses"], missing)
-            part["prop_offsets"] = np.diff(part["prop_offsets"])
-        whole = {name: np.concatenate([part[name] for part in arrays]) for name in arrays[0]}
-        return cls.from_arrays({**whole, "prop_offsets": offsets_of(whole["prop_offsets"])})
+        return cls.from_arrays(joined_arrays([part.arrays() for part in parts]))
 
     def taken(self, rows: IntArray) -> Lessons:
         """The lessons on some of the sentences, in the given order."""
@@ -79,6 +71,19 @@ class Lessons:
             senses=self.senses[props],
             targets=_chosen(self.targets, props),
         )
+
+
+def joined_arrays(parts: Sequence[dict[str, npt.NDArray[Any]]]) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of several lessons as those of one; all must have the same names."""
+    widest = max(part["candidates"].shape[1] for part in parts)
+    changed = []
+    for part in parts:
+        missing = ((0, 0), (0, widest - part["candidates"].shape[1]))
+        candidates = np.pad(part["candidates"], missing, constant_values=-1)
+        senses, counts = np.pad(part["senses"], missing), np.diff(part["prop_offsets"])
+        changed.append(part | {"candidates": candidates, "senses": senses, "prop_offsets": counts})
+    whole = {name: np.concatenate([part[name] for part in changed]) for name in changed[0]}
+    return whole | {"prop_offsets": offsets_of(whole["prop_offsets"])}
 
 
 def _chosen(rows: Ragged, indices: IntArray) -> Ragged:

@@ -25,7 +25,7 @@ from spansrl.inference.runtime import OnnxModel
 from spansrl.language.senses import SenseInventory
 from spansrl.nn.embedders.features import Progress, corpus_fingerprint, hash_of
 from spansrl.nn.ensembles import fingerprint
-from spansrl.nn.lessons import Lessons
+from spansrl.nn.lessons import Lessons, joined_arrays
 from spansrl.nn.network import Network, TorchModel
 from spansrl.nn.outputs import OUTPUTS
 from spansrl.nn.outputs.base import DistillableOutput
@@ -35,6 +35,7 @@ from spansrl.training.distributed import ALONE, Workers
 from spansrl.training.recovery import find_trained, load_trained
 
 CHUNK = 1000  # sentences
+EMPTY_FILE = 128  # bytes of a .npy file without rows, which cannot be mapped into memory
 BATCH = 512  # positions, padding included
 
 TrainedModel = OnnxModel | TorchModel
@@ -104,7 +105,11 @@ class Teachers:
             if progress is not None:
                 progress("running the teachers", min(len(sentences), (k + 1) * CHUNK), len(sentences))
         workers.wait()
-        return Lessons.joined([_read(path) for path in paths])
+        joined = directory / f"{hash_of(' '.join(path.stem for path in paths))[:16]}.npy"
+        if workers.is_first and not joined.exists():
+            _join_targets(paths, joined, self.output.n_targets)
+        workers.wait()
+        return _read(paths, joined)
 
     def _fingerprint(self) -> str:
         senses = [] if self.inventory is None else self.inventory.senses
@@ -224,6 +229,29 @@ def _fingerprint_of(sentences: Sequence[Sentence]) -> str:
     return hash_of(corpus_fingerprint([sent.tokens for sent in sentences]) + preds)
 
 
-def _read(path: Path) -> Lessons:
+def _join_targets(paths: Sequence[Path], joined: Path, width: int) -> None:
+    """Write the targets of all chunks to one file: there may be more of them than fit into memory."""
+    counts = [_target_rows(path) for path in paths]
+    with replacing(joined) as (partial,), partial.open("wb") as file:
+        header = {"descr": "<f2", "fortran_order": False, "shape": (sum(counts), width)}
+        np.lib.format.write_array_header_1_0(file, header)
+        for path in paths:
+            with np.load(path, allow_pickle=False) as arrays:
+                file.write(arrays["targets"].astype("<f2", copy=False).tobytes())
+
+
+def _target_rows(path: Path) -> int:
     with np.load(path, allow_pickle=False) as arrays:
-        return Lessons.from_arrays(dict(arrays))
+        return int(np.repeat(arrays["lengths"], np.diff(arrays["prop_offsets"])).sum())
+
+
+def _read(paths: Sequence[Path], joined: Path) -> Lessons:
+    """The lessons of all chunks; the targets stay on disk."""
+    chunks = []
+    for path in paths:
+        with np.load(path, allow_pickle=False) as arrays:
+            small = {name: arrays[name] for name in arrays.files if name != "targets"}
+        chunks.append(small)
+    is_empty = joined.stat().st_size <= EMPTY_FILE
+    targets = np.load(joined, mmap_mode=None if is_empty else "r", allow_pickle=False)
+    return Lessons.from_arrays({**joined_arrays(chunks), "targets": targets})
