@@ -16,8 +16,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from spansrl.corpora.audit import DOCUMENT_KEY, Audit
-from spansrl.corpora.corpus import Corpus
+from spansrl.corpora.corpus import DOCUMENT_KEY, Audit, Corpus
 from spansrl.errors import DataError, FormatError, counted, shortened
 from spansrl.formats.conll import read_conll, split_blocks
 from spansrl.formats.detect import conll05_form
@@ -94,9 +93,10 @@ def build_conll05(source: Path, trees: Sequence[Path] = (), *, progress: Progres
             f"{source}: no CoNLL-2005 files; expected names like train.02.props.gz with train.02.words.gz, "
             "or merged train-set.gz, devel-set.gz, test.wsj.gz, test.brown.gz"
         )
-    audit = Audit("conll05", splits)
+    audit = Audit("conll05", SPLITS)
+    audit.keep_splits(splits)
     audit.sources["conll05"] = SourceFiles(str(source), columns.files | documents).provenance()
-    return Corpus(_sentences(files, splits, audit, progress), audit)
+    return Corpus(_sentences(files, audit, progress), audit)
 
 
 def _read_trees(sources: Sequence[Path], progress: Progress) -> dict[str, SourceFile]:
@@ -110,14 +110,9 @@ def _read_trees(sources: Sequence[Path], progress: Progress) -> dict[str, Source
     return documents
 
 
-def _sentences(
-    files: _Files, splits: Sequence[str], audit: Audit, progress: Progress
-) -> Iterator[tuple[str, Sentence]]:
-    for split in SPLITS:
-        if split not in splits:
-            audit.drop("split", split, "not in the source")
+def _sentences(files: _Files, audit: Audit, progress: Progress) -> Iterator[tuple[str, Sentence]]:
     for done, (part, split) in enumerate(PARTS.items(), 1):
-        if split not in splits or split in files.merged:
+        if split not in audit.splits or split in files.merged:
             continue
         layers = files.layers.get(part, {})
         if "props" in layers:

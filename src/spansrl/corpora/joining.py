@@ -14,8 +14,8 @@ from difflib import SequenceMatcher
 from itertools import chain, pairwise
 
 from spansrl.corpora.alignment import Block, Token, align, align_by_position
-from spansrl.corpora.audit import DOCUMENT_KEY, Audit
 from spansrl.corpora.conllu import Word, WordSentence, joined
+from spansrl.corpora.corpus import DOCUMENT_KEY, Audit
 from spansrl.errors import DataError
 from spansrl.structures import Argument, Proposition, Sentence, Span
 

@@ -17,8 +17,7 @@ from itertools import accumulate, groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from spansrl.corpora.audit import DOCUMENT_KEY, Audit
-from spansrl.corpora.corpus import Corpus, word_runs
+from spansrl.corpora.corpus import DOCUMENT_KEY, Audit, Corpus, word_runs
 from spansrl.corpora.tag_joining import Rejected, TaggedWord, join_by_tags
 from spansrl.errors import DataError, FormatError
 from spansrl.formats.conll import read_conll
