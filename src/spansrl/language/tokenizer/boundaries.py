@@ -19,25 +19,18 @@ from spansrl.language.tokenizer.lexicon import ENDING_ABBREVIATIONS, INNER_ACRON
 from spansrl.language.tokenizer.words import Token
 
 _CATEGORY_OF_PATTERN = {
-    "emoticon": "EMO",
-    "emoji": "EMO",
-    "url": "URL",
-    "email": "URL",
-    "domain": "URL",
-    "file": "URL",
-    "newsgroup": "URL",
-    "dashed_number": "NUM",
-    "date": "NUM",
-    "year": "NUM",
-    "amount": "NUM",
-    "number": "NUM",
-    "version": "NUM",
-    "decade": "NUM",
-    "abbreviation": "ABBR",
-    "acronym": "ACRO",
-    "initial": "INIT",
-    "drawing": "DRAW",
-    "foreign_stop": "STOP",
+    pattern: category
+    for category, patterns in {
+        "EMO": "emoticon emoji",
+        "URL": "url email domain file newsgroup",
+        "NUM": "dashed_number date year amount number version decade",
+        "ABBR": "abbreviation",
+        "ACRO": "acronym",
+        "INIT": "initial",
+        "DRAW": "drawing",
+        "STOP": "foreign_stop",
+    }.items()
+    for pattern in patterns.split()
 }
 # The treebank has few curved quotes and ellipsis characters; the model treats them like their plain forms.
 _PLAIN_FORM = {"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "…": "...", "‥": "..."}
