@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 from tokenizer_scores import RawText, raw_text, scores
 
-from spansrl.language.tokenizer.boundaries import Paragraph, features, is_candidate
-from spansrl.language.tokenizer.gaps import Gap, gap_between
+from spansrl.language.tokenizer.boundaries import Gap, Paragraph, features, gap_between, is_candidate
 from spansrl.language.tokenizer.words import scan
 
 OUT = Path(__file__).resolve().parents[1] / "src" / "spansrl" / "tokenize" / "boundaries.json"

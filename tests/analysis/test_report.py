@@ -14,16 +14,7 @@ from cases import GOLD, SPAN, make_inputs
 from test_model_sections import TRAINING, with_vectors
 
 from browser import console_errors, requested_urls
-from spansrl.analysis import (
-    SECTIONS,
-    Inputs,
-    Settings,
-    build_sections,
-    make_system,
-    page,
-    write_report,
-    writing,
-)
+from spansrl.analysis import SECTIONS, Inputs, Settings, build_sections, make_system, write_report
 from spansrl.analysis.charts import FORMATS
 from spansrl.errors import FormatError
 from spansrl.formats import write_sentences
@@ -68,8 +59,7 @@ def test_figures_are_files_of_their_format(report):
 
 
 def test_without_matplotlib_there_are_tables_and_no_figures(tmp_path, monkeypatch):
-    for module in (page, writing):
-        monkeypatch.setattr(module, "can_draw", lambda: False)
+    monkeypatch.setattr("spansrl.analysis.report.can_draw", lambda: False)
     names = write_report(tmp_path, "t", {}, build_sections(make_inputs()))
     assert not [name for name in names if name.startswith("figures/")]
     assert "tables/overall.csv" in names

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spansrl.corpora.audit import KINDS, Audit, SplitCounts, kind_of
+from spansrl.corpora.corpus import KINDS, Audit, SplitCounts, kind_of
 from spansrl.structures import Argument, Proposition, Sentence, Span
 
 TAGS = ["VBD", "NN", "JJR", "RB", "MD"]

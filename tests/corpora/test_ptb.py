@@ -1,6 +1,6 @@
 import pytest
 
-from spansrl.corpora.ptb import read_terminals
+from spansrl.corpora.conll05 import read_terminals
 from spansrl.errors import FormatError
 from spansrl.formats.files import Line
 

@@ -22,7 +22,7 @@ from spansrl.inference.cutting import sentences_of
 from spansrl.inference.pipeline import ENCODER_BATCH, Pipeline, ruled_out, run_to_end
 from spansrl.language.lemmas.derivation import likely_stem
 from spansrl.language.tokenizer import MAX_TOKENS
-from spansrl.language.words import can_be_predicate
+from spansrl.language.tokenizer.words import can_be_predicate
 from spansrl.structures import PREDICATE_TYPES, Argument, Document, Proposition, Sentence, Span
 
 WORDS = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spansrl.language.words import can_be_predicate
+from spansrl.language.tokenizer.words import can_be_predicate
 
 
 @pytest.mark.parametrize(

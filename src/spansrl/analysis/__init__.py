@@ -4,14 +4,29 @@
     >>> inputs = Inputs(gold, [make_system("span", gold, predicted)])                       # doctest: +SKIP
     >>> write_report(Path("report"), "EWT", {}, build_sections(inputs))                     # doctest: +SKIP
 
-`sections` lists the sections, each with its own module; `tables` and `charts` are their parts, `page` and
-`writing` the files. Only `representations` needs torch, and only `charts.render` needs matplotlib.
+Each section has its own module; `tables` and `charts` are their parts, `report` writes the files. Only
+`representations` needs torch, and only `charts.render` needs matplotlib.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from spansrl.analysis import (
+    boundaries,
+    confusion,
+    decoders,
+    embeddings,
+    examples,
+    labels,
+    neighbors,
+    overall,
+    repairs,
+)
 from spansrl.analysis.inputs import Inputs, Settings, System, make_system
-from spansrl.analysis.sections import SECTIONS, build_sections
+from spansrl.analysis.report import write_report
 from spansrl.analysis.tables import Section, Table
-from spansrl.analysis.writing import write_report
 
 __all__ = [
     "SECTIONS",
@@ -24,3 +39,50 @@ __all__ = [
     "make_system",
     "write_report",
 ]
+
+
+class Plan(NamedTuple):
+    """A section: its name and title, how to build it, and what it needs besides gold and predictions."""
+
+    name: str
+    title: str
+    build: Callable[[Inputs], Section]
+    needs_model: bool = False
+    needs_train: bool = False
+
+
+PLANS = (
+    Plan(overall.NAME, overall.TITLE, overall.overall),
+    Plan(boundaries.NAME, boundaries.TITLE, boundaries.boundaries),
+    Plan(labels.NAME, labels.TITLE, labels.labels),
+    Plan(confusion.NAME, confusion.TITLE, confusion.confusion),
+    Plan(repairs.NAME, repairs.TITLE, repairs.errors),
+    Plan(neighbors.NAME, neighbors.TITLE, neighbors.neighbors, needs_model=True, needs_train=True),
+    Plan(embeddings.NAME, embeddings.TITLE, embeddings.embeddings, needs_model=True),
+    Plan(decoders.NAME, decoders.TITLE, decoders.decoders, needs_model=True),
+    Plan(examples.NAME, examples.TITLE, examples.examples),
+)
+SECTIONS = tuple(plan.name for plan in PLANS)
+
+
+def build_sections(inputs: Inputs, only: Sequence[str] = ()) -> list[Section]:
+    """Build the requested sections, by default all; one that lacks something is `skipped` with the reason."""
+    plans = [plan for plan in PLANS if not only or plan.name in only]
+    return [_build(plan, inputs) for plan in plans]
+
+
+def _build(plan: Plan, inputs: Inputs) -> Section:
+    missing = _missing(plan, inputs)
+    return Section(plan.name, plan.title, skipped=missing) if missing else plan.build(inputs)
+
+
+def _missing(plan: Plan, inputs: Inputs) -> str:
+    """What a section needs and does not have, in one line; empty if nothing is missing."""
+    if plan.needs_model and inputs.model_problem:
+        return inputs.model_problem
+    options = []
+    if plan.needs_model and inputs.model is None:
+        options.append("--model DIR (a span model)")
+    if plan.needs_train and inputs.train is None:
+        options.append("--train FILE (the model's training data)")
+    return f"needs {' and '.join(options)}" if options else ""

@@ -19,7 +19,6 @@ NAME, TITLE = "boundaries", "Span boundaries and labels on correct boundaries"
 
 
 def boundaries(inputs: Inputs) -> Section:
-    """Scores of span boundaries, and of labels on correct boundaries."""
     intro = (
         "A predicted span is correct here if its boundaries are those of a gold argument, whatever its "
         "label. The accuracy of labels is measured on the correct spans alone."
@@ -32,6 +31,18 @@ def boundaries(inputs: Inputs) -> Section:
 def right_boundaries(score: Score) -> Mapping[tuple[str, str], int]:
     """How often arguments with equal boundaries have each pair of gold and predicted label."""
     return {pair: n for pair, n in score.confusion.items() if NONE not in pair and VERB not in pair}
+
+
+def labeling_errors(score: Score) -> Mapping[tuple[str, str], int]:
+    """How often an argument with correct boundaries has each wrong label."""
+    return {(gold, found): n for (gold, found), n in right_boundaries(score).items() if gold != found}
+
+
+def gold_totals(pairs: Mapping[tuple[str, str], int]) -> Counter[str]:
+    totals: Counter[str] = Counter()
+    for (gold, _), n in pairs.items():
+        totals[gold] += n
+    return totals
 
 
 def _boundaries(inputs: Inputs) -> Table:
@@ -53,16 +64,12 @@ def _accuracies(inputs: Inputs) -> Table:
     rows = []
     for system in inputs.systems:
         right = fmean(run.score.unlabeled.correct for run in system.runs)
-        wrong = fmean(_n_wrong(run.score) for run in system.runs)
+        wrong = fmean(sum(labeling_errors(run.score).values()) for run in system.runs)
         rows.append(([round(right), round(wrong)], [run.score.label_accuracy for run in system.runs]))
     heads = (*columns("system", "correct boundaries", "wrong labels"), Column("accuracy %", best=True))
     title = "Labels on correct boundaries (Table 5 of the paper)"
     note = "Each system on its own correct boundaries."
     return _per_system(inputs, "label-accuracy", title, heads, rows, note=note)
-
-
-def _n_wrong(score: Score) -> int:
-    return sum(n for (gold, found), n in right_boundaries(score).items() if gold != found)
 
 
 def common_labels(inputs: Inputs) -> list[tuple[str, list[str]]]:
@@ -123,7 +130,7 @@ def _per_system(
 
 def _by_label(inputs: Inputs) -> Table:
     pairs = [right_boundaries(system.score) for system in inputs.systems]
-    totals = [_gold_totals(found) for found in pairs]
+    totals = [gold_totals(found) for found in pairs]
     frequent = [label for label, n in totals[0].items() if n >= inputs.settings.min_count]
     rows = []
     for label in sorted(frequent, key=lambda label: (-totals[0][label], label)):
@@ -138,10 +145,3 @@ def _by_label(inputs: Inputs) -> Table:
         rows,
         note=f"Labels with {inputs.settings.min_count} or more correct boundaries.",
     )
-
-
-def _gold_totals(pairs: Mapping[tuple[str, str], int]) -> Counter[str]:
-    totals: Counter[str] = Counter()
-    for (gold, _), n in pairs.items():
-        totals[gold] += n
-    return totals

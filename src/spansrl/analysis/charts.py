@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,25 @@ class Bars:
     series: tuple[tuple[str, tuple[float | None, ...]], ...]
     unit: str
 
+    def draw(self) -> Figure:
+        n = len(self.series)
+        figure, (axes,) = _new_figure(1 + 0.22 * len(self.groups) * (n + 1), 3)
+        for k, (name, values) in enumerate(self.series):
+            shown = [(x, value) for x, value in enumerate(values) if value is not None]
+            offsets = [x + (k - (n - 1) / 2) * 0.8 / n for x, _ in shown]
+            heights = [value for _, value in shown]
+            axes.bar(offsets, heights, 0.8 / n, label=_short(name), color=_COLORS[k % len(_COLORS)])
+        turned = max(map(len, self.groups), default=0) > 4
+        axes.set_xticks(range(len(self.groups)), map(_short, self.groups), rotation=45 if turned else 0)
+        for label in axes.get_xticklabels():
+            label.set_horizontalalignment("right" if turned else "center")
+        axes.set_ylabel(self.unit)
+        axes.set_ylim(0, 100)
+        axes.grid(axis="y", alpha=0.4)
+        axes.set_axisbelow(True)
+        axes.legend(frameon=False, ncols=min(n, 4), loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        return figure
+
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
@@ -49,6 +68,22 @@ class HeatMap:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     values: tuple[tuple[float | None, ...], ...]
+
+    def draw(self) -> Figure:
+        figure, (axes,) = _new_figure(1.5 + 0.42 * len(self.columns), 1 + 0.38 * len(self.rows))
+        if self.rows:
+            values = [[float("nan") if value is None else value for value in row] for row in self.values]
+            axes.imshow(values, cmap="Blues", vmin=0, vmax=100, aspect="auto")
+        axes.set_xticks(range(len(self.columns)), self.columns, rotation=60)
+        axes.set_yticks(range(len(self.rows)), self.rows)
+        for y, row in enumerate(self.values):
+            for x, value in enumerate(row):
+                if value:
+                    color = "white" if value > 55 else "black"
+                    axes.text(x, y, f"{value:.0f}", ha="center", va="center", color=color)
+        axes.set_xlabel("predicted")
+        axes.set_ylabel("gold")
+        return figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +95,37 @@ class Points:
     kinds: tuple[int, ...]
     legend: tuple[str, ...]
 
+    def draw(self) -> Figure:
+        figure, (axes,) = _new_figure(7, 5.5)
+        for kind, name in enumerate(self.legend):
+            own = [point for point, k in zip(self.points, self.kinds, strict=True) if k == kind]
+            axes.scatter([x for x, _ in own], [y for _, y in own], s=22, color=_COLORS[kind], label=name)
+        for name, point in zip(self.names, self.points, strict=True):
+            axes.annotate(_short(name), point, xytext=(4, 3), textcoords="offset points")
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.set_xticks([])
+        axes.set_yticks([])
+        axes.legend(frameon=False, loc="best")
+        return figure
+
 
 @dataclass(frozen=True, slots=True)
 class Curves:
     """One panel per quantity, with one line per run: (epoch, y) pairs."""
 
     panels: tuple[tuple[str, tuple[tuple[str, tuple[tuple[float, float], ...]], ...]], ...]
+
+    def draw(self) -> Figure:
+        figure, panels = _new_figure(3.6 * len(self.panels), 3, len(self.panels))
+        for axes, (title, series) in zip(panels, self.panels, strict=True):
+            for k, (name, pairs) in enumerate(series):
+                xs, ys = [x for x, _ in pairs], [y for _, y in pairs]
+                axes.plot(xs, ys, marker=".", color=_COLORS[k % len(_COLORS)], label=_short(name))
+            axes.set_title(title)
+            axes.set_xlabel("epoch")
+            axes.grid(alpha=0.4)
+        panels[0].legend(frameon=False)
+        return figure
 
 
 Chart = Bars | HeatMap | Points | Curves
@@ -80,7 +140,7 @@ def render(chart: Chart) -> dict[str, bytes]:
     import matplotlib
 
     with matplotlib.rc_context(_STYLE):
-        figure = _DRAWINGS[type(chart)](chart)
+        figure = chart.draw()
         out = {}
         for format in FORMATS:
             buffer = io.BytesIO()
@@ -100,75 +160,3 @@ def _new_figure(width: float, height: float, panels: int = 1) -> tuple[Figure, S
 
 def _short(name: str) -> str:
     return shortened(name, 32)
-
-
-def _bars(chart: Bars) -> Figure:
-    n = len(chart.series)
-    figure, (axes,) = _new_figure(1 + 0.22 * len(chart.groups) * (n + 1), 3)
-    for k, (name, values) in enumerate(chart.series):
-        shown = [(x, value) for x, value in enumerate(values) if value is not None]
-        offsets = [x + (k - (n - 1) / 2) * 0.8 / n for x, _ in shown]
-        heights = [value for _, value in shown]
-        axes.bar(offsets, heights, 0.8 / n, label=_short(name), color=_COLORS[k % len(_COLORS)])
-    turned = max(map(len, chart.groups), default=0) > 4
-    axes.set_xticks(range(len(chart.groups)), map(_short, chart.groups), rotation=45 if turned else 0)
-    for label in axes.get_xticklabels():
-        label.set_horizontalalignment("right" if turned else "center")
-    axes.set_ylabel(chart.unit)
-    axes.set_ylim(0, 100)
-    axes.grid(axis="y", alpha=0.4)
-    axes.set_axisbelow(True)
-    axes.legend(frameon=False, ncols=min(n, 4), loc="lower center", bbox_to_anchor=(0.5, 1.0))
-    return figure
-
-
-def _heat_map(chart: HeatMap) -> Figure:
-    figure, (axes,) = _new_figure(1.5 + 0.42 * len(chart.columns), 1 + 0.38 * len(chart.rows))
-    if chart.rows:
-        values = [[float("nan") if value is None else value for value in row] for row in chart.values]
-        axes.imshow(values, cmap="Blues", vmin=0, vmax=100, aspect="auto")
-    axes.set_xticks(range(len(chart.columns)), chart.columns, rotation=60)
-    axes.set_yticks(range(len(chart.rows)), chart.rows)
-    for y, row in enumerate(chart.values):
-        for x, value in enumerate(row):
-            if value:
-                color = "white" if value > 55 else "black"
-                axes.text(x, y, f"{value:.0f}", ha="center", va="center", color=color)
-    axes.set_xlabel("predicted")
-    axes.set_ylabel("gold")
-    return figure
-
-
-def _points(chart: Points) -> Figure:
-    figure, (axes,) = _new_figure(7, 5.5)
-    for kind, name in enumerate(chart.legend):
-        own = [point for point, k in zip(chart.points, chart.kinds, strict=True) if k == kind]
-        axes.scatter([x for x, _ in own], [y for _, y in own], s=22, color=_COLORS[kind], label=name)
-    for name, point in zip(chart.names, chart.points, strict=True):
-        axes.annotate(_short(name), point, xytext=(4, 3), textcoords="offset points")
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xticks([])
-    axes.set_yticks([])
-    axes.legend(frameon=False, loc="best")
-    return figure
-
-
-def _curves(chart: Curves) -> Figure:
-    figure, panels = _new_figure(3.6 * len(chart.panels), 3, len(chart.panels))
-    for axes, (title, series) in zip(panels, chart.panels, strict=True):
-        for k, (name, pairs) in enumerate(series):
-            xs, ys = [x for x, _ in pairs], [y for _, y in pairs]
-            axes.plot(xs, ys, marker=".", color=_COLORS[k % len(_COLORS)], label=_short(name))
-        axes.set_title(title)
-        axes.set_xlabel("epoch")
-        axes.grid(alpha=0.4)
-    panels[0].legend(frameon=False)
-    return figure
-
-
-_DRAWINGS: dict[type, Callable[[Any], Figure]] = {
-    Bars: _bars,
-    HeatMap: _heat_map,
-    Points: _points,
-    Curves: _curves,
-}

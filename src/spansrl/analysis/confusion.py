@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from spansrl.analysis.boundaries import right_boundaries
+from spansrl.analysis.boundaries import gold_totals, labeling_errors, right_boundaries
 from spansrl.analysis.charts import HeatMap
 from spansrl.analysis.inputs import Inputs, System
 from spansrl.analysis.tables import Cell, Picture, Section, Table, columns
@@ -22,7 +22,6 @@ OTHER = "other"
 
 
 def confusion(inputs: Inputs) -> Section:
-    """A matrix for each system, and the pairs that are confused most."""
     intro = (
         "Of the arguments with correct boundaries and a wrong label: which label they got instead. "
         "Each row of a matrix adds up to 100%."
@@ -38,25 +37,18 @@ def tag_of(system: str, gold: str, predicted: str) -> str:
     return f"{system}: {gold} labeled {predicted}"
 
 
-def labeling_errors(system: System) -> Mapping[tuple[str, str], int]:
-    """How often an argument with correct boundaries has each wrong label."""
-    return {(gold, found): n for (gold, found), n in right_boundaries(system.score).items() if gold != found}
-
-
 def short_name(role: str) -> str:
     """The label for the axes of pictures: TMP for ARGM-TMP and AM-TMP."""
     return role.replace("ARGM-", "").replace("AM-", "")
 
 
 def _matrix(system: System, number: int) -> Picture:
-    errors = labeling_errors(system)
+    errors = labeling_errors(system.score)
     chosen = _listed(errors)
     folded: Counter[tuple[str, str]] = Counter()
-    totals: Counter[str] = Counter()
     for (gold, found), n in errors.items():
-        row = gold if gold in chosen else OTHER
-        folded[row, found if found in chosen else OTHER] += n
-        totals[row] += n
+        folded[gold if gold in chosen else OTHER, found if found in chosen else OTHER] += n
+    totals = gold_totals(folded)
     names = [role for role in [*chosen, OTHER] if any(role in pair for pair in folded)]
     rows = [role for role in names if totals[role]]
 
@@ -83,12 +75,8 @@ def _listed(errors: Mapping[tuple[str, str], int]) -> list[str]:
 
 
 def _cells(system: System, number: int) -> Table:
-    errors = labeling_errors(system)
-    totals: Counter[str] = Counter()
-    wrong: Counter[str] = Counter()
-    for (gold, found), n in right_boundaries(system.score).items():
-        totals[gold] += n
-        wrong[gold] += n if gold != found else 0
+    errors = labeling_errors(system.score)
+    totals, wrong = gold_totals(right_boundaries(system.score)), gold_totals(errors)
     ordered = sorted(errors, key=lambda pair: (-errors[pair], pair))
     return Table(
         f"confusion-{number}",
@@ -130,6 +118,6 @@ def _pairs(inputs: Inputs) -> Table:
 
 def _undirected(system: System) -> Counter[tuple[str, str]]:
     counts: Counter[tuple[str, str]] = Counter()
-    for pair, n in labeling_errors(system).items():
+    for pair, n in labeling_errors(system.score).items():
         counts[min(pair), max(pair)] += n
     return counts

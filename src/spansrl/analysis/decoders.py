@@ -39,7 +39,6 @@ class Comparison:
 
 
 def decoders(inputs: Inputs) -> Section:
-    """The score of each decoder, and how often each of them falls short."""
     assert inputs.model is not None
     found = compare_decoders(inputs.model, inputs)
     intro = "Three decoders on the same scores of the model."

@@ -19,7 +19,6 @@ KINDS = ("core", "modifier", "R- and C-")
 
 
 def embeddings(inputs: Inputs) -> Section:
-    """Where labels are in the plane, and which are near each other."""
     assert inputs.model is not None
     names, min_count = inputs.model.model.roles, inputs.settings.min_count
     counts = inputs.systems[0].score.roles

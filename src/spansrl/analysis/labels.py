@@ -13,7 +13,7 @@ from spansrl.analysis.charts import Bars
 from spansrl.analysis.inputs import Inputs, predicate_name
 from spansrl.analysis.tables import Picture, Section, Table, columns, comparison_table
 from spansrl.evaluation import Counts, breakdown, score
-from spansrl.evaluation.breakdown import By
+from spansrl.evaluation.breakdown import By, bin_of
 from spansrl.language.lemmas import predicate_type
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.tags import VERB
@@ -28,7 +28,6 @@ Bins = Mapping[str, Sequence[Counts]]  # name of a bin -> counts of each system
 
 
 def labels(inputs: Inputs) -> Section:
-    """F1 of each part of the corpus, for all systems side by side."""
     parts: list[Table | Picture] = [*_frequent_labels(inputs), _all_labels(inputs)]
     if any(predicate_type(sent, prop) for sent in inputs.gold for prop in sent.props):
         parts += _drawn("part-of-speech", "By the predicate's part of speech", inputs, _by_pos(inputs))
@@ -72,7 +71,7 @@ def _by_seen(inputs: Inputs) -> Bins:
 
 def _by_sentence_length(inputs: Inputs) -> Bins:
     def length(sent: Sentence, _: Proposition) -> str:
-        return next(name for name, most in SENTENCE_BINS if most is None or len(sent) <= most)
+        return bin_of(len(sent), SENTENCE_BINS)
 
     return _by_predicate(inputs, length, [name for name, _ in SENTENCE_BINS])
 

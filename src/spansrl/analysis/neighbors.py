@@ -48,7 +48,6 @@ _Keys = Sequence[tuple[Sentence, Proposition, Argument]]
 
 
 def neighbors(inputs: Inputs) -> Section:
-    """The nearest training spans of predicted spans, and how well their labels agree."""
     assert inputs.model is not None
     assert inputs.train is not None
     system, k = inputs.systems[0], inputs.settings.neighbors
@@ -129,26 +128,14 @@ def _means(queries: Sequence[Query], agreeing: NDArray[np.int64], labels: NDArra
         # The label that most neighbors have; of equally frequent labels, that of the nearest neighbor.
         votes = [Counter(labels[index].tolist()).most_common(1)[0][0] for index in own]
         voted = sum(vote == queries[index].gold for vote, index in zip(votes, own, strict=True))
-        rows.append(
-            (
-                name,
-                len(own),
-                float(agree.mean()) if own else None,
-                percent(int((agree == k).sum()), len(own)),
-                percent(voted, len(own)) if name != "wrong boundaries" else None,
-            )
-        )
-    heads = (
-        "prediction",
-        "spans",
-        f"mean agreeing of {k}",
-        "all agree %",
-        "most neighbors have gold's label %",
-    )
+        mean, all_agree = float(agree.mean()) if own else None, percent(int((agree == k).sum()), len(own))
+        gold_voted = percent(voted, len(own)) if name != "wrong boundaries" else None
+        rows.append((name, len(own), mean, all_agree, gold_voted))
+    agreement = (f"mean agreeing of {k}", "all agree %", "most neighbors have gold's label %")
     return Table(
         "consistency-means",
         "Agreement of the neighbors, by correctness of the prediction",
-        columns(*heads),
+        columns("prediction", "spans", *agreement),
         tuple(rows),
         note="Pieces of split arguments (C-) count as spans of their own.",
     )

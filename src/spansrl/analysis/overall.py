@@ -24,7 +24,6 @@ Counts = NDArray[np.int64]
 
 
 def overall(inputs: Inputs) -> Section:
-    """Scores with intervals, and every pair of systems compared."""
     sentences = [run.sentences for system in inputs.systems for run in system.runs]
     counts = iter(sentence_counts(inputs.gold, *sentences))  # of each run: (N, 3)
     runs = [np.stack([next(counts) for _ in system.runs]) for system in inputs.systems]  # (R, N, 3)

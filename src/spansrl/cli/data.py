@@ -11,10 +11,18 @@ from rich.table import Table
 
 from spansrl.cli import options
 from spansrl.cli.progress import progress_bar
-from spansrl.corpora.audit import KINDS, Audit, Note, SplitCounts, by_reason
 from spansrl.corpora.conll05 import build_conll05
 from spansrl.corpora.conll12 import build_conll12
-from spansrl.corpora.corpus import AUDIT_FILE, Corpus, write_corpus
+from spansrl.corpora.corpus import (
+    AUDIT_FILE,
+    KINDS,
+    Audit,
+    Corpus,
+    Note,
+    SplitCounts,
+    by_reason,
+    write_corpus,
+)
 from spansrl.corpora.ewt import build_ewt
 from spansrl.corpora.examples import build_examples
 from spansrl.corpora.masc import build_masc

@@ -120,9 +120,10 @@ def _pair_cost(left: Token, right: Token) -> float:
 
 
 def _merge_cost(left: Sequence[Token], word: Token) -> float:
-    likely = word.form is not None and (
-        len(left) in _piece_counts(word.form) or _ends_in_clitic(left, word.form)
-    )
+    form = word.form or ""
+    # Split at its punctuation, with and without the punctuation.
+    pieces = len(_PIECES.findall(form)), len(_ALPHANUMERIC.findall(form))
+    likely = len(left) in pieces or _ends_in_clitic(left, form)
     return _group_cost(len(left), any(token.tag == word.tag for token in left), likely)
 
 
@@ -145,11 +146,6 @@ def _most_tokens(word: Token) -> int:
 def _is_punctuation(token: Token) -> bool:
     """Whether the tag is punctuation, like ``,`` and ``.``; hyphens and brackets have tags with letters."""
     return not token.tag.strip("-$").isalpha()
-
-
-def _piece_counts(form: str) -> tuple[int, int]:
-    """Return how many tokens a word has if split at its punctuation, with and without the punctuation."""
-    return len(_PIECES.findall(form)), len(_ALPHANUMERIC.findall(form))
 
 
 def _ends_in_clitic(left: Sequence[Token], form: str) -> bool:

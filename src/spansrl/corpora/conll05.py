@@ -10,16 +10,14 @@ task's own scripts do, and then read like a merged file.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from spansrl.corpora.audit import DOCUMENT_KEY, Audit
-from spansrl.corpora.corpus import Corpus
-from spansrl.corpora.ptb import read_terminals
-from spansrl.errors import DataError, FormatError, counted
+from spansrl.corpora.corpus import DOCUMENT_KEY, Audit, Corpus
+from spansrl.errors import DataError, FormatError, counted, shortened
 from spansrl.formats.conll import read_conll, split_blocks
 from spansrl.formats.detect import conll05_form
 from spansrl.formats.files import Line
@@ -47,6 +45,9 @@ _COMPRESSED = r"(?:\.gz|\.xz)?"
 _LAYER = rf"({'|'.join(map(re.escape, PARTS))})\.(words|props|ne|senses|synt\.\w+){_COMPRESSED}"
 _MERGED = rf"(train|devel|dev|test[._-](?:wsj|brown))(?:[._-]set)?(?:\.(?:txt|conll|conll05))?{_COMPRESSED}"
 _TREES = rf"(?i:(wsj_\d{{4}}|ck0[1-3])\.(?:mrg|parse)){_COMPRESSED}"
+
+_TRACE = "-NONE-"
+_TOKEN = re.compile(r"[()]|[^\s()]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +93,10 @@ def build_conll05(source: Path, trees: Sequence[Path] = (), *, progress: Progres
             f"{source}: no CoNLL-2005 files; expected names like train.02.props.gz with train.02.words.gz, "
             "or merged train-set.gz, devel-set.gz, test.wsj.gz, test.brown.gz"
         )
-    audit = Audit("conll05", splits)
+    audit = Audit("conll05", SPLITS)
+    audit.keep_splits(splits)
     audit.sources["conll05"] = SourceFiles(str(source), columns.files | documents).provenance()
-    return Corpus(_sentences(files, splits, audit, progress), audit)
+    return Corpus(_sentences(files, audit, progress), audit)
 
 
 def _read_trees(sources: Sequence[Path], progress: Progress) -> dict[str, SourceFile]:
@@ -108,14 +110,9 @@ def _read_trees(sources: Sequence[Path], progress: Progress) -> dict[str, Source
     return documents
 
 
-def _sentences(
-    files: _Files, splits: Sequence[str], audit: Audit, progress: Progress
-) -> Iterator[tuple[str, Sentence]]:
-    for split in SPLITS:
-        if split not in splits:
-            audit.drop("split", split, "not in the source")
+def _sentences(files: _Files, audit: Audit, progress: Progress) -> Iterator[tuple[str, Sentence]]:
     for done, (part, split) in enumerate(PARTS.items(), 1):
-        if split not in splits or split in files.merged:
+        if split not in audit.splits or split in files.merged:
             continue
         layers = files.layers.get(part, {})
         if "props" in layers:
@@ -238,3 +235,42 @@ class _Column:
         if len(row) < self.width:
             raise FormatError(f"expected {self.width} columns, found {len(row)}", path=self.path, line=line)
         return (*row[: self.width], *self.empty[self.width :])
+
+
+class Terminals(NamedTuple):
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+
+
+def read_terminals(lines: Iterable[Line], path: str) -> Iterator[Terminals]:
+    """Yield the words and tags of each tree: ``( (S (NP (DT The) (NN dog)) (VP (VBD barked))))``.
+
+    Traces (``-NONE-``) are left out. Words are kept as the treebank has them (``-LRB-``, ``1\\/2``).
+    """
+    depth, opened_at = 0, 0
+    before: list[str] = []  # the atoms since the last bracket: a tag, or a tag and its word
+    leaves: list[tuple[str, str]] = []
+    for number, text in lines:
+        for token in _TOKEN.findall(text):
+            if token == "(":
+                opened_at = opened_at if depth else number
+                depth += 1
+                before = []
+            elif token != ")":
+                before.append(token)
+                if depth == 0 or len(before) > 2:
+                    raise FormatError(
+                        f"'{shortened(token)}' is outside a leaf (TAG WORD)", path=path, line=number
+                    )
+            elif depth == 0:
+                raise FormatError("')' closes nothing", path=path, line=number)
+            else:
+                depth -= 1
+                if len(before) == 2 and before[0] != _TRACE:
+                    leaves.append((before[0], before[1]))
+                before = []
+                if depth == 0:
+                    yield Terminals(tuple(word for _, word in leaves), tuple(tag for tag, _ in leaves))
+                    leaves = []
+    if depth:
+        raise FormatError("this tree is still open when the file ends", path=path, line=opened_at)

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from spansrl.corpora.audit import Audit
-from spansrl.corpora.corpus import Corpus
+from spansrl.corpora.corpus import Audit, Corpus
 from spansrl.errors import DataError
 from spansrl.formats.conll import read_conll
 from spansrl.formats.files import read_lines
@@ -43,14 +42,13 @@ def build_conll12(
             f"{source}: no *_gold_conll files; expected CoNLL-2012 as made by its scripts, "
             "like data/train/data/english/annotations/bc/cctv/00/cctv_0001.v4_gold_conll"
         )
-    notes = Audit("conll12", SPLITS)
-    names = list(_english(names, notes))
-    split_of = _by_list(names, lists, notes) if lists else _by_directory(names, notes)
+    audit = Audit("conll12", SPLITS)
+    names = list(_english(names, audit))
+    split_of = _by_list(names, lists, audit) if lists else _by_directory(names, audit)
     if not split_of:
         where = "in the lists" if lists else "below a directory train, development or test"
         raise DataError(f"{source}: none of the {len(names)} files is {where}")
-    audit = Audit("conll12", [split for split in SPLITS if split in split_of.values()])
-    audit.dropped += notes.dropped
+    audit.keep_splits(split_of.values())
     return Corpus(_sentences(source, split_of, audit, progress), audit)
 
 
@@ -112,9 +110,6 @@ def _document(name: str) -> str:
 def _sentences(
     source: Path, split_of: dict[str, str], audit: Audit, progress: Progress
 ) -> Iterator[tuple[str, Sentence]]:
-    for split in SPLITS:
-        if split not in audit.splits:
-            audit.drop("split", split, "not in the source")
     digest = hashlib.sha256()
     members = read_members(source, str(source), split_of.__contains__)
     for done, (name, content) in enumerate(members, 1):

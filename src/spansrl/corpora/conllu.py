@@ -39,7 +39,7 @@ class WordSentence:
     def part(self, start: int, end: int) -> WordSentence:
         """Return words start .. end-1 as a separate sentence."""
         shift = self.words[start].start
-        words = [_moved(_shifted(word, -shift), -start, end - start) for word in self.words[start:end]]
+        words = [_moved(word, -shift, -start, end - start) for word in self.words[start:end]]
         text = self.text[shift : self.words[end - 1].end]
         return WordSentence(self.ids, self.newpar and start == 0, words, text)
 
@@ -50,7 +50,7 @@ def joined(sentences: Sequence[WordSentence]) -> WordSentence:
         out.newpar = out.newpar or (sent.newpar and not out.words)
         out.text += out.gap
         moved = len(out.words)
-        out.words += [_moved(_shifted(word, len(out.text)), moved) for word in sent.words]
+        out.words += [_moved(word, len(out.text), moved) for word in sent.words]
         out.text += sent.text
         out.gap = sent.gap
     return out
@@ -123,15 +123,11 @@ class _Reader:
             self.gap = self.multiword_gap if index == self.multiword_end else _gap(misc)
 
 
-def _shifted(word: Word, by: int) -> Word:
-    return replace(word, start=word.start + by, end=word.end + by)
-
-
-def _moved(word: Word, by: int, size: int | None = None) -> Word:
-    """The word with its head's index moved; a head outside the first `size` words is dropped."""
-    head = word.head + by
+def _moved(word: Word, chars: int, words: int, size: int | None = None) -> Word:
+    """The word with its offsets and its head moved; a head outside the first `size` words is dropped."""
+    head = word.head + words
     inside = word.head >= 0 and head >= 0 and (size is None or head < size)
-    return replace(word, head=head if inside else -1)
+    return replace(word, start=word.start + chars, end=word.end + chars, head=head if inside else -1)
 
 
 def _gap(misc: str) -> str:

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from spansrl.corpora.audit import Audit
 from spansrl.corpora.conllu import read_conllu
-from spansrl.corpora.corpus import Corpus
+from spansrl.corpora.corpus import Audit, Corpus
 from spansrl.corpora.joining import join_document
 from spansrl.errors import DataError
 from spansrl.formats.conll import read_conll

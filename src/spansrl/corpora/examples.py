@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from spansrl.corpora.audit import Audit
-from spansrl.corpora.corpus import Corpus, word_runs
+from spansrl.corpora.corpus import Audit, Corpus, word_runs
 from spansrl.errors import DataError
 from spansrl.formats.sources import SourceFile
 from spansrl.language.frames.index import PARTS_OF_SPEECH

@@ -14,8 +14,8 @@ from difflib import SequenceMatcher
 from itertools import chain, pairwise
 
 from spansrl.corpora.alignment import Block, Token, align, align_by_position
-from spansrl.corpora.audit import DOCUMENT_KEY, Audit
 from spansrl.corpora.conllu import Word, WordSentence, joined
+from spansrl.corpora.corpus import DOCUMENT_KEY, Audit
 from spansrl.errors import DataError
 from spansrl.structures import Argument, Proposition, Sentence, Span
 
@@ -24,7 +24,7 @@ NEW_PARAGRAPH_KEY = "newpar"  # of Sentence.extra: true where the sentence begin
 
 
 class CannotMoveError(DataError):
-    """A proposition cannot be moved to the words."""
+    """The reason why a proposition cannot be moved to the words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def join_document(
         audit.drop("words", " ".join(sent.ids), "no skeleton in PropBank")
     for pair in pairing.pairs:
         if pair.repair is not None:
-            audit.repair("sentence", _name(pair.skeleton), pair.repair)
+            audit.repair("sentence", pair.skeleton.id or "?", pair.repair)
         yield _sentence(document, pair, audit)
 
 
@@ -147,7 +147,7 @@ def _sentence(document: str, pair: Pair, audit: Audit) -> Sentence:
 def _moved_propositions(pair: Pair, audit: Audit) -> Iterator[Proposition]:
     block_of = {token: block for block in pair.blocks for token in range(*block.left)}
     for prop in pair.skeleton.props:
-        where = f"{_name(pair.skeleton)}:{prop.pred}"
+        where = f"{pair.skeleton.id or '?'}:{prop.pred}"
         try:
             yield _moved(prop, block_of, pair)
         except CannotMoveError as error:
@@ -199,7 +199,3 @@ def _skeleton_tokens(skeleton: Sentence) -> list[Token]:
 
 def _word_tokens(words: Sequence[Word]) -> list[Token]:
     return [Token(word.tag, word.lemma, word.form, word.glued) for word in words]
-
-
-def _name(skeleton: Sentence) -> str:
-    return skeleton.id or "?"

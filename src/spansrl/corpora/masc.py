@@ -17,8 +17,7 @@ from itertools import accumulate, groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from spansrl.corpora.audit import DOCUMENT_KEY, Audit
-from spansrl.corpora.corpus import Corpus, word_runs
+from spansrl.corpora.corpus import DOCUMENT_KEY, Audit, Corpus, word_runs
 from spansrl.corpora.tag_joining import Rejected, TaggedWord, join_by_tags
 from spansrl.errors import DataError, FormatError
 from spansrl.formats.conll import read_conll
@@ -160,9 +159,9 @@ def _document_sentences(
             audit.drop_sentence(sent, joined.reason, _DROPPED)
             continue
         if joined.restored:
-            audit.repair("sentence", _id(sent), "punctuation missing from the words was restored")
+            audit.repair("sentence", sent.id or "?", "punctuation missing from the words was restored")
         if joined.ignored:
-            audit.repair("sentence", _id(sent), "punctuation missing from the skeleton was left out")
+            audit.repair("sentence", sent.id or "?", "punctuation missing from the skeleton was left out")
         yield _sentence(document, sent, joined.words, audit)
 
 
@@ -189,7 +188,7 @@ def _sentence(document: Document, skeleton: Sentence, words: Iterable[str], audi
     moved = [0, *accumulate(int(tag not in _NO_WORD) for tag in tags)]  # old index -> new index
     props = []
     for prop in skeleton.props:
-        where = f"{_id(skeleton)}:{prop.pred}"
+        where = f"{skeleton.id or '?'}:{prop.pred}"
         if tags[prop.pred] in _NO_WORD:
             audit.drop("proposition", where, "its predicate is not a word")
             continue
@@ -231,7 +230,3 @@ def fits_lemma(sent: Sentence, prop: Proposition) -> bool:
     types = (predicate_type(sent, prop), "verb", "noun")
     found = {respelled(_LEMMATIZER.lemma(word, type)) for type in types}
     return not found.isdisjoint(lemmas) or any(word[:3] == lemma[:3] for lemma in lemmas)
-
-
-def _id(sent: Sentence) -> str:
-    return sent.id or "?"

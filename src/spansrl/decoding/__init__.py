@@ -21,8 +21,7 @@ from spansrl.decoding.labels import LabelScores
 from spansrl.decoding.scores import DECODERS, ORDERS, Arrays, Decoder, Ints, Order, Scores
 from spansrl.decoding.segmental import SegmentalScores
 from spansrl.decoding.spans import SpanScores, log_partition
-from spansrl.decoding.tags import TagScores
-from spansrl.decoding.viterbi import arguments_from_tags, bio_transitions, viterbi
+from spansrl.decoding.tags import TagScores, arguments_from_tags, bio_transitions, viterbi
 
 # The scores of each kind of output, built from the arrays that a network or an ONNX graph returns.
 SCORES: dict[str, type[Scores]] = {

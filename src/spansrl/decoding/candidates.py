@@ -16,8 +16,8 @@ class SearchScores:
 
     start: Floats  # (N, T, R)
     end: Floats  # (N, T, R)
-    null: Floats  # (N, R)
-    offset: Floats  # (N, R): log Z, or 0
+    null: Floats | float  # (N, R)
+    offset: Floats | float  # (N, R): log Z, or 0
     lengths: Ints  # (N,)
     pred: Ints  # (N,)
 
@@ -58,8 +58,11 @@ def columns_with_candidates(scores: SearchScores) -> Columns:
     with np.errstate(invalid="ignore"):  # padding may be infinite
         best_from += scores.start.swapaxes(0, 1)
     prop, role = np.nonzero((best_from > scores.null).any(axis=0))  # (M,), (M,)
-
-    free, null = free[:, prop], scores.null[prop, role].astype(np.float64)  # (T, M), (M,)
+    free = free[:, prop]  # (T, M)
+    N, _, R = scores.start.shape
+    null, offset = (
+        np.broadcast_to(part, (N, R))[prop, role].astype(np.float64) for part in (scores.null, scores.offset)
+    )  # (M,), (M,)
     start = np.where(free, scores.start[prop, :, role].T, -np.inf).astype(np.float64)  # (T, M)
     end = np.where(free, scores.end[prop, :, role].T, -np.inf).astype(np.float64)  # (T, M)
     best_from = np.where(free, best_from[:, prop, role], -np.inf)  # (T, M)
@@ -73,7 +76,7 @@ def columns_with_candidates(scores: SearchScores) -> Columns:
         start=start,
         end=end,
         null=null,
-        offset=scores.offset[prop, role].astype(np.float64),
+        offset=offset,
         best_from=best_from,
         begins=begins,
         ends=ends,

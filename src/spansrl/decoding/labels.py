@@ -35,8 +35,7 @@ class LabelScores(StartEnd):
         if decoder in ("greedy", "argmax") and order == "prob":
             chosen = self._search_by_prob(roles, decoder)
         else:
-            null, zero = np.full(self.by_role, -self.handicap), np.zeros(self.by_role)
-            scores = SearchScores(self.start, self.end, null, zero, self.lengths, self.pred)
+            scores = SearchScores(self.start, self.end, -self.handicap, 0.0, self.lengths, self.pred)
             chosen = search_spans(scores, roles, decoder)
         return arguments(chosen, roles, len(self.pred), self.log_prob)
 

@@ -79,11 +79,6 @@ class StartEnd:
         if (found := getattr(self, name).shape) != shape:
             raise DataError(f"{name} must have the shape {shape} to fit the scores, found {found}")
 
-    @property
-    def by_role(self) -> tuple[int, int]:
-        """The shape of something per role: (N, R)"""
-        return len(self.pred), self.start.shape[2]
-
     def span_scores(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
         """F of chosen spans (P,), in double precision."""
         return self.start[prop, first, role].astype(np.float64) + self.end[prop, last, role]

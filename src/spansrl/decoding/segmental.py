@@ -49,9 +49,8 @@ class SegmentalScores(StartEnd):
 
     def _likely(self, marginals: Marginals) -> SearchScores:
         """Spans whose marginal exceeds 0.5, or less by the handicap: log-odds above −handicap."""
-        null = np.broadcast_to(-np.logaddexp(0.0, self.handicap), self.by_role)
-        zero = np.zeros(self.by_role)
-        return SearchScores(marginals.start, marginals.end, null, zero, self.lengths, self.pred)
+        null = -np.logaddexp(0.0, self.handicap)
+        return SearchScores(marginals.start, marginals.end, null, 0.0, self.lengths, self.pred)
 
     def _most_probable(self) -> SearchScores:
         """What a span gains over leaving its tokens outside, which is a start plus an end score too."""
@@ -60,8 +59,7 @@ class SegmentalScores(StartEnd):
         )[:, :, None]  # (N, T + 1, 1)
         with np.errstate(invalid="ignore"):  # padding may be infinite
             start, end = self.start + outside[:, :-1], self.end - outside[:, 1:]  # (N, T, R) each
-        null = np.full(self.by_role, -self.handicap)
-        return SearchScores(start, end, null, np.zeros(self.by_role), self.lengths, self.pred)
+        return SearchScores(start, end, -self.handicap, 0.0, self.lengths, self.pred)
 
     def gain(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
         """What chosen spans (P,) add to the score of a labeling, over leaving their tokens outside."""

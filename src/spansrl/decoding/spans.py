@@ -30,7 +30,7 @@ class SpanScores(StartEnd):
 
     def __post_init__(self) -> None:
         StartEnd.__post_init__(self)  # not super(), which slots break
-        self.check_shape("log_z", self.by_role)
+        self.check_shape("log_z", (len(self.pred), self.start.shape[2]))
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, lengths: Ints, pred: Ints) -> SpanScores:
@@ -48,7 +48,7 @@ class SpanScores(StartEnd):
     ) -> list[tuple[Argument, ...]]:
         check_decoding(self.start.shape[2], roles, decoder, order)
         by_prob = decoder == "greedy" and order == "prob"
-        offset = self.log_z if by_prob else np.zeros_like(self.log_z)
+        offset = self.log_z if by_prob else 0.0
         scores = SearchScores(self.start, self.end, self.null, offset, self.lengths, self.pred)
         picks = search_spans(scores, roles, decoder)
         return arguments(picks, roles, len(self.pred), self.log_prob)

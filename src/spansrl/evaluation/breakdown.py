@@ -41,7 +41,7 @@ def breakdown(
                 (excess, pairing.excess),
                 (missed, pairing.missed),
             ):
-                counter.update(_bin(bins, measure(arg, pred)) for arg in args if arg.role != VERB)
+                counter.update(bin_of(measure(arg, pred), bins) for arg in args if arg.role != VERB)
     return {name: Counts(correct[name], excess[name], missed[name]) for name, _ in bins}
 
 
@@ -53,7 +53,7 @@ def distance_of(arg: Arg, pred: int) -> int:
     return max(0, min(max(start - pred, pred - end + 1) for start, end in arg.spans) - 1)
 
 
-def _bin(bins: _Bins, number: int) -> str:
+def bin_of(number: int, bins: _Bins) -> str:
     return next(name for name, largest in bins if largest is None or number <= largest)
 
 

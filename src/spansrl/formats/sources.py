@@ -18,7 +18,6 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -28,9 +27,8 @@ from spansrl.formats.files import Line, decoded_lines
 from spansrl.formats.storage import DAMAGED, decompressed
 from spansrl.progress import Progress, no_progress
 
-# A file's name, its size, and a function that reads up to a number of bytes of it (-1: all), which must be
-# called before the next member is requested.
-Member = tuple[str, int, Callable[[int], bytes]]
+# A file's name, its size, and the open file, which must be read before the next member is requested.
+Member = tuple[str, int, IO[bytes]]
 
 # zipfile raises RuntimeError for encrypted members, and a subclass of it for unknown compressions.
 _DAMAGED = (*DAMAGED, tarfile.TarError, zipfile.BadZipFile, RuntimeError)
@@ -143,10 +141,11 @@ def read_members(
     if not source.exists():
         raise DataError(f"{shown}: no such file or directory")
     total = source.stat().st_size if source.is_file() else None
+    most = -1 if largest is None else largest + 1
     try:
         members = _members(source, wanted, alone, lambda done: progress(f"reading {shown}", done, total))
-        for name, size, read in members:
-            content = b"" if largest is not None and size > largest else read(largest + 1 if largest else -1)
+        for name, size, file in members:
+            content = file.read(most) if largest is None or size <= largest else b""
             if largest is not None and max(size, len(content)) > largest:
                 raise DataError(f"{shown}/{name}: larger than the {largest:,} bytes expected")
             yield name, content
@@ -165,7 +164,7 @@ def _members(
     if source.is_dir():
         return _directory_members(source, wanted)
     if alone and wanted(source.name):
-        return iter([(source.name, source.stat().st_size, partial(_read_file, source))])
+        return _file_member(source, source.name)
     if zipfile.is_zipfile(source):
         return _zip_members(source, wanted)
     return _tar_members(source, wanted, report)
@@ -242,16 +241,16 @@ def _directory_members(root: Path, wanted: Callable[[str], bool]) -> Iterator[Me
             path = Path(folder, name)
             relative = path.relative_to(root).as_posix()
             if wanted(relative):
-                yield relative, path.stat().st_size, partial(_read_file, path)
+                yield from _file_member(path, relative)
 
 
 def _raise(error: OSError) -> None:
     raise error
 
 
-def _read_file(path: Path, most: int) -> bytes:
+def _file_member(path: Path, name: str) -> Iterator[Member]:
     with path.open("rb") as file:
-        return file.read(most)
+        yield name, path.stat().st_size, file
 
 
 def _tar_members(
@@ -265,7 +264,7 @@ def _tar_members(
                 if member.isfile() and wanted(member.name):
                     content = tar.extractfile(member)
                     if content is not None:
-                        yield member.name, member.size, content.read
+                        yield member.name, member.size, content
         while stream.read(_CHUNK):  # to the end, where checksums and truncation show
             pass
 
@@ -274,9 +273,5 @@ def _zip_members(archive: Path, wanted: Callable[[str], bool]) -> Iterator[Membe
     with zipfile.ZipFile(archive) as opened:
         for name in sorted(opened.namelist()):
             if not name.endswith("/") and wanted(name):
-                yield name, opened.getinfo(name).file_size, partial(_read_zipped, opened, name)
-
-
-def _read_zipped(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
-    with archive.open(name) as member:
-        return member.read(most)
+                with opened.open(name) as member:
+                    yield name, opened.getinfo(name).file_size, member

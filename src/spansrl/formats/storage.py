@@ -15,12 +15,13 @@ import lzma
 import os
 import secrets
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 # Suffix -> the bytes that such a file begins with.
 MAGIC = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".bz2": b"BZh"}
+_OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 # What reading damaged compressed data raises.
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
@@ -32,14 +33,8 @@ def compression_of(head: bytes) -> str | None:
 
 def decompressed(raw: io.BufferedReader[Any]) -> BinaryIO:
     """Return a stream of the decompressed bytes; plain data is returned as it is."""
-    match compression_of(raw.peek(8)[:8]):
-        case ".gz":
-            return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
-        case ".xz":
-            return cast(BinaryIO, lzma.open(raw))
-        case ".bz2":
-            return cast(BinaryIO, bz2.open(raw))
-    return cast(BinaryIO, raw)
+    suffix = compression_of(raw.peek(8)[:8])
+    return cast(BinaryIO, raw if suffix is None else _OPEN[suffix](raw))
 
 
 @contextlib.contextmanager
@@ -50,11 +45,8 @@ def compressed(stream: BinaryIO, path: str | Path) -> Iterator[BinaryIO]:
             # No name and no time in the header: equal content makes equal files.
             with gzip.GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0) as output:
                 yield cast(BinaryIO, output)
-        case ".xz":
-            with lzma.open(stream, "wb") as output:
-                yield cast(BinaryIO, output)
-        case ".bz2":
-            with bz2.open(stream, "wb") as output:
+        case ".xz" | ".bz2" as suffix:
+            with _OPEN[suffix](stream, "wb") as output:
                 yield cast(BinaryIO, output)
         case _:
             yield stream

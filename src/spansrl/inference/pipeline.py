@@ -33,7 +33,7 @@ from spansrl.language.frames import FrameIndex
 from spansrl.language.particles import multiword_spans
 from spansrl.language.senses import SenseInventory
 from spansrl.language.tokenizer import MAX_TOKENS
-from spansrl.language.words import can_be_predicate
+from spansrl.language.tokenizer.words import can_be_predicate
 from spansrl.structures import PREDICATE_TYPES, Argument, Document, Proposition, Sentence, Span
 
 Result = TypeVar("Result")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,9 @@ from spansrl.language.lemmas.derivation import likely_stem, relatives
 from spansrl.language.particles import adjacent_particle, are_near, nearby_particles, particles
 from spansrl.language.vocabulary import Vocabulary
 from spansrl.structures import Sentence
+
+if TYPE_CHECKING:
+    from spansrl.language.frames.index import FrameIndex
 
 Logits = npt.NDArray[np.floating[Any]]
 
@@ -42,13 +45,6 @@ class Trust:
     verb: float = 0.70  # the sense that is named after the word is right, for an unseen verb
     noun: float = 0.57
     adjective: float = 0.61
-
-
-class Rolesets(Protocol):
-    """The part of PropBank's frames that `choose` uses."""
-
-    def rolesets(self, word: str, type: str | None) -> tuple[str, ...]:
-        """The senses of a lemma (`call`, `call_off`) of this type, likeliest first."""
 
 
 class SenseInventory:
@@ -107,7 +103,7 @@ class SenseInventory:
         pred: int,
         type: str | None,
         logits: Logits,
-        frames: Rolesets | None = None,
+        frames: FrameIndex | None = None,
     ) -> tuple[str, float]:
         """Return the sense of the predicate `tokens[pred]` and its probability, given the logits (V,).
 

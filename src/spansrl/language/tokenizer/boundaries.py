@@ -1,4 +1,4 @@
-"""Where the sentences of a paragraph end: a small linear model of the gaps between its tokens.
+"""Where paragraphs end, by their white space, and sentences, by a small linear model of the gaps in between.
 
 `boundaries.json` has the weights of features, trained by logistic regression on the training documents of the
 English Web Treebank (`experiments/train_boundaries.py`). A gap ends a sentence if the weights of its features
@@ -8,35 +8,29 @@ add up to more than zero.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cache
 from importlib.resources import files
 
-from spansrl.language.tokenizer.gaps import Gap
 from spansrl.language.tokenizer.lexicon import ENDING_ABBREVIATIONS, INNER_ACRONYMS, SENTENCE_STARTERS
 from spansrl.language.tokenizer.words import Token
 
 _CATEGORY_OF_PATTERN = {
-    "emoticon": "EMO",
-    "emoji": "EMO",
-    "url": "URL",
-    "email": "URL",
-    "domain": "URL",
-    "file": "URL",
-    "newsgroup": "URL",
-    "dashed_number": "NUM",
-    "date": "NUM",
-    "year": "NUM",
-    "amount": "NUM",
-    "number": "NUM",
-    "version": "NUM",
-    "decade": "NUM",
-    "abbreviation": "ABBR",
-    "acronym": "ACRO",
-    "initial": "INIT",
-    "drawing": "DRAW",
-    "foreign_stop": "STOP",
+    pattern: category
+    for category, patterns in {
+        "EMO": "emoticon emoji",
+        "URL": "url email domain file newsgroup",
+        "NUM": "dashed_number date year amount number version decade",
+        "ABBR": "abbreviation",
+        "ACRO": "acronym",
+        "INIT": "initial",
+        "DRAW": "drawing",
+        "STOP": "foreign_stop",
+    }.items()
+    for pattern in patterns.split()
 }
 # The treebank has few curved quotes and ellipsis characters; the model treats them like their plain forms.
 _PLAIN_FORM = {"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "…": "...", "‥": "..."}
@@ -49,6 +43,22 @@ _QUOTE = '"'
 _NEAR = 60  # how many tokens back brackets and quotes are looked for
 _WORD = 20  # how many characters of a word are looked at
 _LENGTHS = (30, 12, 7, 4)  # a length counts as the first of these that it reaches
+
+_PARAGRAPH_END = re.compile(r"[\f\u2029]")
+_LINE_MARKS = "\n\r\v\x1c\x1d\x1e\x85\u2028"
+_LINE_END = re.compile(rf"\r\n|[{_LINE_MARKS}]")
+_WORD_END = re.compile(r"\s")
+_LIST_ITEM = re.compile(r"(?:[-*•·–—>]|\(?(?:\d{1,3}|[A-Za-z])[.)]|#{1,6})\s")
+_FULL_LINE = 60  # running text is rarely wrapped at less
+_FAR = 200  # nor at more; no need to look any further
+
+
+class Gap(IntEnum):
+    """What is between a token and the previous one."""
+
+    NONE = 0
+    SPACE = 1  # also a line break inside running text
+    BREAK = 2  # a blank line, a line that ends early, a list item, the beginning of the text
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +85,37 @@ class Paragraph:
             return "^"
         token = self.tokens[index]
         return self.text[token.start : min(token.end, token.start + _WORD)]
+
+
+def gap_between(text: str, left: int, right: int) -> Gap:
+    """The kind of text[left:right], where a token ends at `left` and the next begins at `right`."""
+    if left == right:
+        return Gap.NONE
+    space = text[left:right]
+    if space == " ":
+        return Gap.SPACE
+    lines = len(_LINE_END.findall(space))
+    if lines > 1 or _PARAGRAPH_END.search(space):
+        return Gap.BREAK
+    return Gap.BREAK if lines and _line_ends_early(text, left, right) else Gap.SPACE
+
+
+def _line_ends_early(text: str, left: int, right: int) -> bool:
+    """Whether the line break before `right` was meant: the next word had room, or a list item follows."""
+    if _LIST_ITEM.match(text, right):
+        return True
+    if text[right].islower() or text[left - 1] == ",":
+        return False
+    begin = max(0, left - _FAR, *(text.rfind(mark, max(0, left - _FAR), left) + 1 for mark in _LINE_MARKS))
+    next_line = _distance(_LINE_END, text, right)
+    next_word = _distance(_WORD_END, text, right)
+    return left - begin + 1 + next_word <= max(next_line, _FULL_LINE)
+
+
+def _distance(pattern: re.Pattern[str], text: str, index: int) -> int:
+    """How far the next match is, but not more than `_FAR`."""
+    found = pattern.search(text, index, index + _FAR)
+    return found.start() - index if found else min(len(text) - index, _FAR)
 
 
 def sentence_ends(paragraph: Paragraph) -> Iterator[int]:

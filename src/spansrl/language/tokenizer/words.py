@@ -111,6 +111,11 @@ _PATTERNS = {
 }
 _SCANNER = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _PATTERNS.items()))
 
+# Kinds of tokens with letters that cannot be predicates.
+_NOT_WORDS = frozenset(
+    {"url", "email", "domain", "file", "newsgroup", "tag", "version", "currency", "emoticon"}
+)
+
 _CLITIC = re.compile(rf"(?:[\s\S]{{0,2}}?)(n{_QUOTE}t|{_QUOTE}(?:s|re|ve|ll|m|d))\Z", re.IGNORECASE)
 _QUOTES = re.compile(_QUOTE)
 _CUTS = {cut.replace("|", ""): _cut_offsets(cut) for cut in CONTRACTIONS} | dict.fromkeys(NOT_CONTRACTED, ())
@@ -136,6 +141,14 @@ def scan(text: str) -> Iterator[Token]:
                 start = end
         elif kind != "space":
             yield Token(found.start(), found.end(), kind)
+
+
+def can_be_predicate(token: str) -> bool:
+    """Whether a token is a word: not a number, a mark, an address, a file name, a hashtag or a handle."""
+    if token[:1].isdigit() or not any(map(str.isalpha, token)):
+        return False
+    first = next(scan(token), None)
+    return first is not None and first.kind not in _NOT_WORDS
 
 
 def _cuts(text: str, start: int, end: int) -> list[int]:
