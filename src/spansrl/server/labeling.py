@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from spansrl.decoding import Decoder
 from spansrl.inference.cutting import sentences_of
@@ -38,12 +38,8 @@ class LabelsSentences(Protocol):
         """Label one batch; yield the cost that is left after each step."""
 
 
-class Rendered(NamedTuple):
-    """One labeled sentence as JSON values."""
-
-    sentence: bytes
-    html: bytes | None
-    svg: bytes | None
+# One labeled sentence: field of the result -> JSON value.
+Rendered = dict[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +72,14 @@ class Options:
             for prop, out in zip(sent.props, data["props"], strict=True):
                 out.update(_explanation(prop, frames))
         bare = self.predicates != PREDICATE_TYPES  # auxiliaries too, if they were requested
-        return Rendered(
-            _json(data),
-            _json(sentence_html(sent, frames=frames, auxiliaries=bare)) if self.html else None,
-            _json(sentence_svg(sent, frames=frames, auxiliaries=bare)) if self.svg else None,
-        )
+        drawings = {name: draw(sent, frames=frames, auxiliaries=bare) for name, draw in self.drawings.items()}
+        return {"sentences": _json(data)} | {name: _json(drawing) for name, drawing in drawings.items()}
+
+    @property
+    def drawings(self) -> dict[str, Callable[..., str]]:
+        """The fields of drawings, and the functions that draw them."""
+        functions = {"html": sentence_html, "svg": sentence_svg}
+        return {name: draw for name, draw in functions.items() if getattr(self, name)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +107,8 @@ class Job:
         out = {name: _json(value) for name, value in fields.items() if value is not None}
         if self.text is not None and not looks_english(_WORD.findall(self.text[:_SAMPLE])):
             out["warnings"] = _json([NOT_ENGLISH])
-        out["sentences"] = _list(sent.sentence for sent in sentences)
-        if self.options.html:
-            out["html"] = _list(sent.html or b"" for sent in sentences)
-        if self.options.svg:
-            out["svg"] = _list(sent.svg or b"" for sent in sentences)
+        for name in ("sentences", *self.options.drawings):
+            out[name] = b"[" + b", ".join(sent[name] for sent in sentences) + b"]"
         return b"{" + b", ".join(b'"%s": %s' % (name.encode(), value) for name, value in out.items()) + b"}"
 
 
@@ -140,7 +136,3 @@ def _explanation(prop: Proposition, frames: FrameIndex | None) -> dict[str, Any]
 
 def _json(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-
-
-def _list(items: Iterator[bytes]) -> bytes:
-    return b"[" + b", ".join(items) + b"]"

@@ -167,7 +167,7 @@ class Scheduler:
     def __init__(self, *, wait_seconds: float, seconds: float) -> None:
         self._wait_seconds = wait_seconds
         self._seconds = seconds
-        self._pipeline: LabelsSentences | None = None
+        self._pipeline: LabelsSentences  # set by `run`
         self._threads = 1
         self._executor = ThreadPoolExecutor(thread_name_prefix="spansrl-labeling")
         self._tickets: set[Ticket] = set()  # all that are unfinished
@@ -299,17 +299,12 @@ class Scheduler:
                 size = len(other.ready[0].sentence)
                 tokens, cost = tokens + size, cost + size**2
                 if tokens > SHARED_TOKENS or cost > SHARED_COST:
-                    return Run(self._ready_pipeline, pieces)
+                    return Run(self._pipeline, pieces)
                 if other.ready[0].options.key != key:
                     tokens, cost = tokens - size, cost - size**2
                     break
                 pieces.append(self._take(other))
-        return Run(self._ready_pipeline, pieces)
-
-    @property
-    def _ready_pipeline(self) -> LabelsSentences:
-        assert self._pipeline is not None
-        return self._pipeline
+        return Run(self._pipeline, pieces)
 
     def _take(self, ticket: Ticket) -> Piece:
         piece = ticket.ready.popleft()
