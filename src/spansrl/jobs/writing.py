@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,6 +21,9 @@ from spansrl.checks import Json
 from spansrl.errors import DataError
 from spansrl.formats.files import open_output
 from spansrl.jobs.rows import Rows
+
+if sys.platform != "win32":
+    import fcntl
 
 Format = Literal["jsonl", "parquet"]
 
@@ -139,20 +143,10 @@ def locked(directory: Directory) -> Iterator[None]:
     """Keep other jobs out of the directory while the block runs; the lock ends with the process."""
     directory.out.mkdir(parents=True, exist_ok=True)
     with (directory.out / ".lock").open("w") as lock:
-        if not _lock(lock.fileno()):
-            raise DataError(
-                f"{directory.out}: another job is writing here; wait for it or choose another directory"
-            )
+        try:
+            if sys.platform != "win32":
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            message = "another job is writing here; wait for it or choose another directory"
+            raise DataError(f"{directory.out}: {message}") from error
         yield
-
-
-def _lock(descriptor: int) -> bool:
-    try:
-        import fcntl
-    except ImportError:  # not on Windows
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
