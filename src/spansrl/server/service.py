@@ -43,7 +43,6 @@ class Metrics:
         scheduler.on_batch = self.batches.observe
 
     def count(self, method: str, path: str, status: int, seconds: float) -> None:
-        """Count an answered request."""
         self.requests.labels(method, path, str(status)).inc()
         self.seconds.labels(path).observe(seconds)
 
