@@ -16,8 +16,8 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from spansrl.inference.pipeline import Pipeline
 from spansrl.server.bodies import read_body, require_type, unless_gone
-from spansrl.server.labeling import LabelsSentences
 from spansrl.server.limits import Limits
 from spansrl.server.middleware import ANY_HOST, Frontend
 from spansrl.server.openapi import Endpoint, openapi
@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 def create_app(
-    load: Callable[[], LabelsSentences],
+    load: Callable[[], Pipeline],
     *,
     limits: Limits | None = None,
     hosts: Collection[str] = (ANY_HOST,),

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from spansrl.decoding import Decoder
 from spansrl.inference.cutting import sentences_of
@@ -19,23 +19,6 @@ from spansrl.visualize import sentence_html, sentence_svg
 NOT_ENGLISH = "the text does not look like English, the only language supported"
 _SAMPLE = 2000  # characters of a text that show its language
 _WORD = re.compile(r"[^\W\d_]+")
-
-
-class LabelsSentences(Protocol):
-    """The parts of a pipeline that the server uses; `spansrl.load()` returns one."""
-
-    @property
-    def threads(self) -> int:
-        """How many batches may be labeled at the same time."""
-
-    @property
-    def frames(self) -> FrameIndex | None:
-        """Meanings of senses and roles."""
-
-    def steps(
-        self, sentences: Sequence[Sentence], *, predicates: Any = ..., min_prob: float | None = ...
-    ) -> Generator[int, None, list[Sentence]]:
-        """Label one batch; yield the cost that is left after each step."""
 
 
 # One labeled sentence: field of the result -> JSON value.
@@ -59,9 +42,9 @@ class Options:
         return self.predicates, self.min_prob, self.decoder, self.explain
 
     def steps(
-        self, pipeline: LabelsSentences, sentences: Sequence[Sentence]
+        self, pipeline: Pipeline, sentences: Sequence[Sentence]
     ) -> Generator[int, None, list[Sentence]]:
-        if isinstance(pipeline, Pipeline):
+        if self.decoder or self.explain != pipeline.alternatives:
             decoder = self.decoder or pipeline.decoder
             pipeline = replace(pipeline, decoder=decoder, alternatives=self.explain)
         return pipeline.steps(sentences, predicates=self.predicates, min_prob=self.min_prob)
