@@ -41,15 +41,15 @@ class RefusedError(Exception):
             error["details"] = list(self.details)
         return {"error": error}
 
-    def to_response(self) -> Response:
+    def to_response(self, more: Mapping[str, str] | None = None) -> Response:
+        """The answer, with more headers."""
         headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
         body = json.dumps(self.to_dict(), ensure_ascii=False) + "\n"
-        return Response(body, self.status, headers, media_type="application/json")
+        return Response(body, self.status, {**headers, **(more or {})}, media_type="application/json")
 
     def to_http(self, more: Mapping[str, str]) -> bytes:
         """The whole answer as HTTP/1.1, with more headers."""
-        response = self.to_response()
-        response.headers.update(more)
+        response = self.to_response(more)
         lines = [f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}".encode()]
         lines += [b"%s: %s" % header for header in response.raw_headers]
         return b"\r\n".join([*lines, b"", bytes(response.body)])
@@ -74,6 +74,4 @@ async def answer_refusal(request: Request, error: Exception) -> Response:
         return error.to_response()
     assert isinstance(error, HTTPException)
     code, message = _MESSAGES.get(error.status_code, ("refused", error.detail))
-    response = RefusedError(error.status_code, code, message).to_response()
-    response.headers.update(error.headers or {})
-    return response
+    return RefusedError(error.status_code, code, message).to_response(error.headers)
