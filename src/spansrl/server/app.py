@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -56,12 +55,6 @@ def create_app(
     may have. `app.state.service.finish()` announces the end of the process.
     """
     service = Service(load, limits or Limits(), on_failure)
-
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with service.running():
-            yield
-
     app = Starlette(
         routes=[
             *(Route(one.path, one.handler, methods=[one.method]) for one in ENDPOINTS),
@@ -72,7 +65,7 @@ def create_app(
             Middleware(Frontend, service=service, paths={one.path for one in ENDPOINTS}, hosts=hosts)
         ],
         exception_handlers={RefusedError: answer_refusal, HTTPException: answer_refusal},
-        lifespan=lifespan,
+        lifespan=lambda app: service.running(),
     )
     app.state.service = service
     return app
