@@ -123,18 +123,15 @@ class _ShardActor:
     """A Worker in an actor; what stops a job is returned, because Ray would wrap an exception."""
 
     def __init__(self, task: Task, folder: str) -> None:
+        self._task, self._folder = task, folder
         self._worker: Worker | None = None
-        try:
-            os.chdir(folder)  # paths of the input may be relative to it
-            self._worker = Worker(task)
-        except (SpansrlError, OSError) as error:
-            self._problem = str(error)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[str]]:
-        if self._worker is None:
-            return {"receipt": [""], "failed": [self._problem]}
         (shard,) = batch["shard"]
         try:
+            if self._worker is None:
+                os.chdir(self._folder)  # paths of the input may be relative to it
+                self._worker = Worker(self._task)
             receipt = self._worker.run(Shard(**json.loads(shard)))
         except (SpansrlError, OSError) as error:
             return {"receipt": [""], "failed": [str(error)]}

@@ -42,28 +42,16 @@ class Receipt:
     warnings: dict[str, int] = field(default_factory=dict)  # message -> how often
 
 
-@dataclass(frozen=True, slots=True)
 class Directory:
     """The paths of a job."""
 
-    out: Path
-    to: Format = "jsonl"
-
-    @property
-    def manifest(self) -> Path:
-        return self.out / "manifest.json"
-
-    @property
-    def errors(self) -> Path:
-        return self.out / "errors.jsonl"
-
-    @property
-    def rows(self) -> Path:
-        return self.out / "rows"
-
-    @property
-    def progress(self) -> Path:
-        return self.out / "progress"
+    def __init__(self, out: Path, to: Format = "jsonl") -> None:
+        self.out = out
+        self.to = to
+        self.manifest = out / "manifest.json"
+        self.errors = out / "errors.jsonl"
+        self.rows = out / "rows"
+        self.progress = out / "progress"
 
     def rows_of(self, shard: int) -> Path:
         return self.rows / f"part-{shard:05d}.{self.to}"
