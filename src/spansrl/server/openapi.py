@@ -40,7 +40,7 @@ def openapi(endpoints: Sequence[Endpoint]) -> Json:
     paths: dict[str, Json] = {}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
-    models = {Error, *(model for endpoint in endpoints for model in endpoint.answers)}
+    models: set[type[BaseModel]] = {Error, *(model for endpoint in endpoints for model in endpoint.answers)}
     models |= {endpoint.request[1] for endpoint in endpoints if endpoint.request}
     _, found = models_json_schema(
         [(model, "validation") for model in models], ref_template=_SCHEMAS + "{model}"
