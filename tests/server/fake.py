@@ -8,12 +8,20 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Generator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from spansrl.errors import DataError
+from spansrl.language.frames import FrameIndex
 from spansrl.structures import PREDICATE_TYPES, Argument, Proposition, Sentence, Span
 
 
+def set_event() -> threading.Event:
+    event = threading.Event()
+    event.set()
+    return event
+
+
+@dataclass(eq=False)
 class FakePipeline:
     """Has what the server uses of a pipeline.
 
@@ -22,16 +30,15 @@ class FakePipeline:
     takes `seconds`; a sentence is labeled in one step per token.
     """
 
-    frames = None
-    threads = 1
-
-    def __init__(self) -> None:
-        self.calls: list[list[str]] = []
-        self.predicates: list[object] = []
-        self.may_go = threading.Event()
-        self.may_go.set()
-        self.seconds = 0.0
-        self.steps_done = 0
+    calls: list[list[str]] = field(default_factory=list)
+    predicates: list[object] = field(default_factory=list)
+    may_go: threading.Event = field(default_factory=set_event)
+    steps_done: int = 0
+    seconds: float = 0.0
+    frames: FrameIndex | None = None
+    threads: int = 1
+    decoder: str = "greedy"
+    alternatives: bool = False
 
     def steps(
         self,

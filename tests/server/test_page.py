@@ -591,7 +591,7 @@ def test_the_shipped_model_labels_the_examples_correctly():
 def test_the_card_ranks_the_other_senses_by_probability():
     options = Options(explain=True)
     (sent,) = run_to_end(options.steps(srl := spansrl.load(), list(sentences_of("They called her."))))
-    (prop,) = json.loads(options.render(sent, srl.frames).sentence)["props"]
+    (prop,) = json.loads(options.render(sent, srl.frames)["sentences"])["props"]
     probs = [other["prob"] for other in prop["alternatives"] if "prob" in other]
     assert len(probs) >= 2
     assert probs == sorted(probs, reverse=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ import click
 from spansrl.cli import options
 from spansrl.cli.progress import every, progress_bar
 from spansrl.errors import counted
-from spansrl.progress import no_progress
+from spansrl.progress import Progress, no_progress
 
 if TYPE_CHECKING:
     from spansrl.decoding import Decoder
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from spansrl.jobs.job import Engine
     from spansrl.jobs.rows import Rows
     from spansrl.jobs.writing import Format
-    from spansrl.progress import Progress
 
 EXAMPLES = """
 \b
@@ -121,14 +119,14 @@ def command(
         shard_chars,
     )
     try:
-        with _display() as (on_status, progress):
+        with progress_bar() as progress:
             status = run(
                 job,
                 resume=resume,
                 workers=workers,
                 max_errors=max_errors,
                 engine=_engine(engine, address),
-                on_status=on_status,
+                on_status=_display(progress),
                 progress=progress,
             )
     except KeyboardInterrupt:
@@ -193,15 +191,13 @@ def _line(status: Status) -> str:
     return f"{documents}, {status.rate:,.0f} sentences/s, {counted(status.errors, 'error')}{left}"
 
 
-@contextmanager
-def _display() -> Iterator[tuple[Callable[[Status], None], Progress]]:
-    """Show progress: a bar on a terminal, otherwise one line per minute."""
+def _display(progress: Progress) -> Callable[[Status], None]:
+    """Return a function that shows progress: in the bar, or without one in a line per minute."""
     is_due = every(_SECONDS_BETWEEN_LINES)
-    with progress_bar() as report:
 
-        def on_status(status: Status) -> None:
-            report(_line(status), status.documents, status.total.documents)
-            if report is no_progress and is_due():
-                click.echo(_line(status), err=True)
+    def on_status(status: Status) -> None:
+        progress(_line(status), status.documents, status.total.documents)
+        if progress is no_progress and is_due():
+            click.echo(_line(status), err=True)
 
-        yield on_status, report
+    return on_status

@@ -19,7 +19,6 @@ from spansrl.corpora.corpus import (
     Audit,
     Corpus,
     Note,
-    SplitCounts,
     by_reason,
     write_corpus,
 )
@@ -221,26 +220,19 @@ def _table(audit: Audit) -> Table:
     table.add_column(audit.corpus)
     for name in (*audit.splits, "all"):
         table.add_column(name, justify="right")
-    for name, figure in _FIGURES.items():
-        figures = [figure(counts) for counts in audit.splits.values()]
-        if name == "documents" and not any(figures):  # column files do not mark documents
-            continue
-        table.add_row(name, *(f"{value:,}" for value in (*figures, sum(figures))))
+    splits = audit.splits.values()
+    rows = {
+        "documents": [len(counts.documents) for counts in splits],
+        "sentences": [counts.sentences for counts in splits],
+        "tokens": [counts.tokens for counts in splits],
+        "propositions": [counts.propositions for counts in splits],
+        **{f"  {kind}": [counts.kinds[kind] for counts in splits] for kind in KINDS},
+        "arguments": [counts.arguments for counts in splits],
+    }
+    for name, figures in rows.items():
+        if name != "documents" or any(figures):  # column files do not mark documents
+            table.add_row(name, *(f"{value:,}" for value in (*figures, sum(figures))))
     return table
-
-
-def _kind(kind: str) -> Callable[[SplitCounts], int]:
-    return lambda counts: counts.kinds[kind]
-
-
-_FIGURES: dict[str, Callable[[SplitCounts], int]] = {
-    "documents": lambda counts: len(counts.documents),
-    "sentences": lambda counts: counts.sentences,
-    "tokens": lambda counts: counts.tokens,
-    "propositions": lambda counts: counts.propositions,
-    **{f"  {kind}": _kind(kind) for kind in KINDS},
-    "arguments": lambda counts: counts.arguments,
-}
 
 
 def _summary(notes: list[Note]) -> str:

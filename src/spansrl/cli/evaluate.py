@@ -25,7 +25,6 @@ from spansrl.evaluation import (
     score,
 )
 from spansrl.evaluation.breakdown import By
-from spansrl.evaluation.counts import Match
 from spansrl.evaluation.frames import Frames
 from spansrl.formats import open_output
 from spansrl.formats.files import STANDARD_STREAM, shown_path
@@ -79,39 +78,31 @@ def command(
       spansrl evaluate dev.jsonl predicted.jsonl --by distance
       spansrl evaluate dev.jsonl span.jsonl --against crf.jsonl --seed 7
     """
+    others = {"--by": by is not None, "--against": against is not None}
+    options.check_alone({"--end-to-end": both_ways, **others})
+    options.check_alone({"--confusion": confusion, **others})
     paths = [gold, pred] if against is None else [gold, pred, against]
-    _check_usage(paths, confusion=confusion, both_ways=both_ways, by=by, against=against)
+    options.check_streams(*paths)
+    data: dict[str, Any]
     with progress_bar() as progress:
         files, match = open_for_scoring(paths, format, progress=progress)
-        data, text = _result(files, match, paths, confusion, both_ways, by, samples, seed)
+        if both_ways:
+            directions = end_to_end(*files, match=match)
+            data, text = directions.to_dict(), end_to_end_report(directions, confusion)
+        elif by is not None:
+            bins = breakdown(*files, by=by, match=match)
+            data = {name: counts.to_dict() for name, counts in bins.items()}
+            text = breakdown_report(by, bins)
+        elif against is not None:
+            sentences, *systems = files
+            comparison = compare(_some(sentences, gold), *systems, match=match, samples=samples, seed=seed)
+            data, text = comparison.to_dict(), comparison_report(comparison, pred, against)
+        else:
+            result = score(*files, match=match)
+            data, text = result.to_dict(), official_report(result, confusion)
     report = json.dumps(data, ensure_ascii=False, indent=2) + "\n" if as_json else text
     with open_output(STANDARD_STREAM) as output:  # reports a closed or full standard output
         output.write(report.encode())
-
-
-def _result(
-    files: list[Iterator[Frames]],
-    match: Match,
-    paths: list[str],
-    confusion: bool,
-    both_ways: bool,
-    by: By | None,
-    samples: int,
-    seed: int,
-) -> tuple[dict[str, Any], str]:
-    """Return the result as data for JSON and as a report."""
-    if both_ways:
-        directions = end_to_end(*files, match=match)
-        return directions.to_dict(), end_to_end_report(directions, confusion)
-    if by is not None:
-        bins = breakdown(*files, by=by, match=match)
-        return {name: counts.to_dict() for name, counts in bins.items()}, breakdown_report(by, bins)
-    if len(files) > 2:
-        sentences, *systems = files
-        comparison = compare(_some(sentences, paths[0]), *systems, match=match, samples=samples, seed=seed)
-        return comparison.to_dict(), comparison_report(comparison, *paths[1:])
-    result = score(*files, match=match)
-    return result.to_dict(), official_report(result, confusion)
 
 
 def _some(sentences: Iterator[Frames], path: str) -> Iterator[Frames]:
@@ -120,13 +111,3 @@ def _some(sentences: Iterator[Frames], path: str) -> Iterator[Frames]:
     if first is None:
         raise DataError(f"{shown_path(path)}: no sentences to compare the systems on")
     return chain([first], sentences)
-
-
-def _check_usage(
-    paths: list[str], *, confusion: bool, both_ways: bool, by: str | None, against: str | None
-) -> None:
-    others = {"--by": by is not None, "--against": against is not None}
-    options.check_alone({"--end-to-end": both_ways, **others})
-    if confusion:
-        options.check_alone({"--confusion": True, **others})
-    options.check_streams(*paths)

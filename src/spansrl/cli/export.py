@@ -63,6 +63,7 @@ def command(model: Path, out: Path, weights: Precision, check: Path | None, cali
     rounded after this check.
     """
     options.require_torch("spansrl export")
+    from spansrl.analysis.tuning import recalibrate
     from spansrl.inference.directory import write_manifest
     from spansrl.inference.runtime import OnnxModel
     from spansrl.training.export import MAX_DIFFERENCE, compare, export_model
@@ -84,7 +85,10 @@ def command(model: Path, out: Path, weights: Precision, check: Path | None, cali
         if weights != "full":
             store_weights(partial, weights)
         if calibrate is not None:
-            fit_calibration(partial, calibrate)
+            gold = list(read_sentences(calibrate))
+            if not any(prop.args for sent in gold for prop in sent.props):
+                raise ConfigError(f"{calibrate}: no arguments to fit a calibration on")
+            recalibrate(partial, gold)
         write_manifest(partial)
         size = sum(path.stat().st_size for path in partial.rglob("*") if path.is_file())
     click.echo(
@@ -92,15 +96,6 @@ def command(model: Path, out: Path, weights: Precision, check: Path | None, cali
         f"scores differ by {found.scores:.0e} at most",
         err=True,
     )
-
-
-def fit_calibration(directory: Path, data: Path) -> None:
-    from spansrl.analysis.tuning import recalibrate
-
-    gold = list(read_sentences(data))
-    if not any(prop.args for sent in gold for prop in sent.props):
-        raise ConfigError(f"{data}: no arguments to fit a calibration on")
-    recalibrate(directory, gold)
 
 
 def sample() -> list[Sentence]:

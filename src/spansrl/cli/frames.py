@@ -7,13 +7,7 @@ import click
 from spansrl.cli import options
 from spansrl.cli.progress import progress_bar
 from spansrl.errors import DataError, counted
-from spansrl.language.frames import (
-    FrameIndex,
-    load_frames,
-    registered,
-    remove_frames,
-    shipped,
-)
+from spansrl.language.frames import load_frames, registered, remove_frames, shipped
 from spansrl.language.frames.store import index_path
 
 EXAMPLES = """
@@ -89,15 +83,11 @@ def _show(sense: str) -> None:
     frames = load_frames()
     roles = frames.roles(sense)
     if roles is None:
-        raise DataError(_unknown(sense, frames))
+        others = frames.rolesets(sense.partition(".")[0], None)
+        advice = f"try {', '.join(others[:_MOST])}" if others else "senses look like keep.01"
+        raise DataError(f"the frames have no sense '{sense}'; {advice}")
     click.echo(f"{sense}  {frames.definition(sense)}".rstrip())
     for role, meaning in roles.items():
         click.echo(f"  {role}  {meaning}".rstrip())
     if words := [f"{word} ({type})" for word, type in frames.words(sense)]:
         click.echo(f"  words: {', '.join(words)}")
-
-
-def _unknown(sense: str, frames: FrameIndex) -> str:
-    others = frames.rolesets(sense.partition(".")[0], None)
-    advice = f"try {', '.join(others[:_MOST])}" if others else "senses look like keep.01"
-    return f"the frames have no sense '{sense}'; {advice}"

@@ -85,7 +85,12 @@ def facts(model: ModelDirectory) -> Iterator[tuple[str, str]]:
     """Names and values from the description and the files of the directory."""
     directory = model.path
     yield "model", str(directory)
-    yield from _family(model)
+    if model.config is None:
+        yield "family", f"{model.kind} of {counted(len(model.description.get('experts', [])), 'expert')}"
+    else:
+        yield "family", _in_words(model.config)
+    finds = "predicates, senses, arguments" if model.finds_predicates else "arguments of given predicates"
+    yield "finds", finds
     yield "roles", f"{len(model.roles)}: {' '.join(model.roles)}"
     if model.senses:
         yield "senses", f"{len(model.senses):,}: {', '.join(model.senses[:3])}, …"
@@ -99,15 +104,6 @@ def facts(model: ModelDirectory) -> Iterator[tuple[str, str]]:
     yield "size", f"{size:.1f} MB in {counted(files, 'file')}"
     checked = (directory / MANIFEST).exists()
     yield "manifest", "all files match it" if checked else "none, so damage would go unnoticed"
-
-
-def _family(model: ModelDirectory) -> Iterator[tuple[str, str]]:
-    if model.config is None:
-        yield "family", f"{model.kind} of {counted(len(model.description.get('experts', [])), 'expert')}"
-    else:
-        yield "family", _in_words(model.config)
-    finds = "predicates, senses, arguments" if model.finds_predicates else "arguments of given predicates"
-    yield "finds", finds
 
 
 def _in_words(config: ModelConfig) -> str:

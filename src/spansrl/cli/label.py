@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from spansrl.cli import options
-from spansrl.cli.label_input import INPUTS, Source, check_texts, sources_of, typed_texts
+from spansrl.cli.label_input import INPUTS, Source, check_texts, source_of, typed_texts
 from spansrl.cli.label_output import OUTPUTS, format_to_write, write_labeled
 from spansrl.cli.progress import progress_bar
 from spansrl.errors import ConfigError, ModelError
@@ -116,7 +116,8 @@ def command(
     directory = ModelDirectory.read(find_model(model))
     finds = directory.finds_predicates
     typed = not inputs and sys.stdin is not None and sys.stdin.isatty()
-    sources = [] if typed else sources_of(inputs or (STANDARD_STREAM,), input_format, guess=not finds)
+    named = () if typed else inputs or (STANDARD_STREAM,)
+    sources = [source_of(argument, input_format, guess=not finds) for argument in named]
     predicates = predicates or (None if finds else "given")
     _check_given(predicates, sources, typed=typed, directory=directory.path if not finds else None)
     check_texts(sources, guessed=input_format is None)
@@ -140,8 +141,8 @@ def command(
             if precomputed is not None:
                 sentences = _with_precomputed(pipeline, precomputed, sentences)
             labeled = _in_growing_groups(pipeline, sentences, predicates)
-        named = predicates not in (None, "all")
-        losses = write_labeled(out, labeled, output_format, pipeline.frames, auxiliaries=named)
+        auxiliaries = predicates not in (None, "all")
+        losses = write_labeled(out, labeled, output_format, pipeline.frames, auxiliaries=auxiliaries)
     if losses:
         click.echo(f"spansrl: {losses}", err=True)
 

@@ -62,12 +62,8 @@ class Source(NamedTuple):
         return LanguageCheck()(text_sentences(blocks))
 
 
-def sources_of(arguments: Sequence[str], format: str | None, *, guess: bool) -> list[Source]:
-    """Return what the arguments name; with `guess` the format of a file is detected from its content."""
-    return [_source_of(argument, format, guess) for argument in arguments]
-
-
-def _source_of(argument: str, format: str | None, guess: bool) -> Source:
+def source_of(argument: str, format: str | None, *, guess: bool) -> Source:
+    """Return what an argument names; with `guess` the format of a file is detected from its content."""
     is_file = argument == STANDARD_STREAM or os.path.exists(argument)
     if not is_file and (_PATH.fullmatch(argument) or format not in (None, TEXT, TOKENS)):
         advice = "to label it as text, pass it on standard input"

@@ -124,17 +124,6 @@ def require_torch(what: str, threads: int | None = None) -> None:
         torch.set_num_threads(threads)
 
 
-def check_device(name: str) -> str:
-    """Return the device's name if torch can compute there."""
-    from spansrl.training.checkpoint import check_device
-
-    try:
-        check_device(name)
-    except ConfigError as error:
-        raise ConfigError(f"--{error}; try --device cpu") from error
-    return name
-
-
 def check_alone(chosen: Mapping[str, bool]) -> None:
     """Raise UsageError if more than one of these options is chosen."""
     names = [name for name, is_chosen in chosen.items() if is_chosen]

@@ -17,10 +17,9 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 from spansrl.cli import options
 from spansrl.cli.progress import every
+from spansrl.errors import ConfigError
 
 if TYPE_CHECKING:
-    from spansrl.training.config import Config
-    from spansrl.training.distributed import Workers
     from spansrl.training.runs import Event, Run
 
 EXAMPLES = """
@@ -66,54 +65,45 @@ def command(
     cut: the same command with --resume continues, and with --threads 1 reaches exactly the same weights.
     """
     options.require_torch("training", threads)
+    from spansrl.training import run_directory, runs
+    from spansrl.training.checkpoint import check_device
     from spansrl.training.config import load_config
     from spansrl.training.distributed import joined, own_device
     from spansrl.training.recovery import settings_of_start
 
     settings = load_config(config, overrides, settings_of_start)
-    device = options.check_device(own_device(device))
-    with joined(device) as workers:
-        _train(settings, data, out, resume=resume, device=device, cache=cache, workers=workers)
-
-
-def _train(
-    settings: Config,
-    data: Path,
-    out: Path,
-    *,
-    resume: bool,
-    device: str,
-    cache: Path | None,
-    workers: Workers,
-) -> None:
-    from spansrl.training import run_directory, runs
-
+    device = own_device(device)
+    try:
+        check_device(device)
+    except ConfigError as error:
+        raise ConfigError(f"--{error}; try --device cpu") from error
     training, raw = settings.training, settings.distillation.raw
-    splits = runs.read_splits(
-        data,
-        max_tokens=training.max_tokens,
-        partial=training.partial_files,
-        raw=Path(raw).expanduser() if raw else None,
-    )
-    # Before anything slow: is there something to do, and may it be done there?
-    position = run_directory.find_position(
-        out, runs.run_facts(settings, splits, workers), resume=resume or not workers.is_first
-    )
-    if run_directory.is_finished(out, position, training.epochs):
-        if workers.is_first:
-            say(f"{out}: this run is finished; nothing to do")
-        return
-    run = runs.prepare_run(
-        settings,
-        splits,
-        device=device,
-        cache=cache or default_cache(),
-        progress=feature_progress,
-        workers=workers,
-    )
-    for note in run.notes if workers.is_first else ():
-        say(note)
-    report_run(run, out, resume=resume)
+    with joined(device) as workers:
+        splits = runs.read_splits(
+            data,
+            max_tokens=training.max_tokens,
+            partial=training.partial_files,
+            raw=Path(raw).expanduser() if raw else None,
+        )
+        # Before anything slow: is there something to do, and may it be done there?
+        position = run_directory.find_position(
+            out, runs.run_facts(settings, splits, workers), resume=resume or not workers.is_first
+        )
+        if run_directory.is_finished(out, position, training.epochs):
+            if workers.is_first:
+                say(f"{out}: this run is finished; nothing to do")
+            return
+        run = runs.prepare_run(
+            settings,
+            splits,
+            device=device,
+            cache=cache or default_cache(),
+            progress=feature_progress,
+            workers=workers,
+        )
+        for note in run.notes if workers.is_first else ():
+            say(note)
+        report_run(run, out, resume=resume)
 
 
 def say(line: str) -> None:

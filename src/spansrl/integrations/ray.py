@@ -16,9 +16,10 @@ from dataclasses import asdict
 from typing import Any
 
 from spansrl.errors import DataError, MissingExtraError, SpansrlError
+from spansrl.inference.loading import load
 from spansrl.jobs.plan import Shard
 from spansrl.jobs.rows import argument_rows
-from spansrl.jobs.work import Labeling, Task, Worker, label_texts, load_pipeline
+from spansrl.jobs.work import Task, Worker
 from spansrl.jobs.writing import Receipt
 
 try:
@@ -54,14 +55,14 @@ class Label:
         frames: bool = True,
     ) -> None:
         self._text, self._column = text, column
-        self._labeling = Labeling(model, None if predicates is None else tuple(predicates), frames)
-        self._labels = load_pipeline(self._labeling)
+        self._predicates = predicates
+        self._pipeline = load(model, threads=1, frames=frames)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         """Return the batch with the rows of each document."""
         if self._text not in batch:
             raise DataError(f"the batch has no column {self._text!r}; found {', '.join(batch)}")
-        documents = label_texts(self._labels, list(batch[self._text]), self._labeling)
+        documents = self._pipeline.pipe(list(batch[self._text]), predicates=self._predicates)
         rows = [argument_rows(document, "") if document.props else [] for document in documents]
         return {**batch, self._column: pa.array(rows, pa.list_(ROW))}
 
@@ -122,18 +123,15 @@ class _ShardActor:
     """A Worker in an actor; what stops a job is returned, because Ray would wrap an exception."""
 
     def __init__(self, task: Task, folder: str) -> None:
+        self._task, self._folder = task, folder
         self._worker: Worker | None = None
-        try:
-            os.chdir(folder)  # paths of the input may be relative to it
-            self._worker = Worker(task)
-        except (SpansrlError, OSError) as error:
-            self._problem = str(error)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[str]]:
-        if self._worker is None:
-            return {"receipt": [""], "failed": [self._problem]}
         (shard,) = batch["shard"]
         try:
+            if self._worker is None:
+                os.chdir(self._folder)  # paths of the input may be relative to it
+                self._worker = Worker(self._task)
             receipt = self._worker.run(Shard(**json.loads(shard)))
         except (SpansrlError, OSError) as error:
             return {"receipt": [""], "failed": [str(error)]}

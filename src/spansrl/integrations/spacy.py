@@ -18,6 +18,7 @@ import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -69,12 +70,10 @@ class Settings:
         check_threads(self.threads, "spansrl: threads")
 
     def to_bytes(self) -> bytes:
-        """The settings as JSON."""
         return json.dumps(asdict(self), indent=2).encode() + b"\n"
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Settings":
-        """The settings from their JSON; raises ConfigError."""
         try:
             values = json.loads(data)
             return cls(**{**values, "predicates": tuple(values["predicates"])})
@@ -167,11 +166,7 @@ class SpansrlComponent(Pipe):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send settings, not the model, to a new process (`nlp.pipe(n_process=2)`)."""
-        return _rebuilt, (self.settings, self.name, self._load)
-
-
-def _rebuilt(settings: Settings, name: str, load: Callable[..., Pipeline]) -> SpansrlComponent:
-    return SpansrlComponent(settings, name=name, load=load)
+        return partial(SpansrlComponent, self.settings, name=self.name, load=self._load), ()
 
 
 @Language.factory(

@@ -16,7 +16,7 @@ from spansrl.checks import Json
 from spansrl.errors import ConfigError, DataError, MissingExtraError, SpansrlError, counted
 from spansrl.inference.loading import cores
 from spansrl.jobs.local import run_local
-from spansrl.jobs.plan import File, Plan, Shard, make_plan
+from spansrl.jobs.plan import NEW_JOB, File, Plan, Shard, make_plan
 from spansrl.jobs.sources import SUFFIXES, Reading, find_files
 from spansrl.jobs.work import Labeling, Load, Task, fingerprints, load_pipeline
 from spansrl.jobs.writing import Directory, Format, Receipt, locked, write_json, write_json_lines
@@ -25,7 +25,6 @@ from spansrl.progress import Progress, no_progress
 FORMAT = "spansrl-corpus-2"
 RUNNING, COMPLETE = "running", "complete"
 COUNTS = ("documents", "sentences", "rows", "errors")  # of a complete job
-_NEW_JOB = "start a new job in another directory"
 
 # Closing the generator ends the workers.
 Engine = Callable[[Task, Sequence[Shard], int], Generator[Receipt, None, None]]
@@ -144,7 +143,8 @@ def run(
         try:
             _run(task, status, engine, max_errors, on_status)
         except SpansrlError as error:
-            raise _stopped(error, status) from error
+            done = f"{status.shards:,} of {counted(len(plan.shards), 'shard')} done"
+            raise SpansrlError(f"{error} ({done}; run the same command with --resume to continue)") from error
         _finish(directory, manifest, status)
         return status
 
@@ -188,7 +188,7 @@ def _resumed(job: Job, directory: Directory, paths: Sequence[str]) -> tuple[Plan
     ):
         if then != now:
             raise ConfigError(
-                f"{job.out}: the {what} changed since the job began, from {then} to {now}; {_NEW_JOB}"
+                f"{job.out}: the {what} changed since the job began, from {then} to {now}; {NEW_JOB}"
             )
     plan = Plan(
         tuple(File(**file) for file in manifest["files"]),
@@ -204,19 +204,19 @@ def _check_input(job: Job, plan: Plan, paths: Sequence[str]) -> None:
     if paths != planned:
         different = sorted(set(paths) ^ set(planned))
         example = f" ({different[0]} is {'new' if different[0] in paths else 'missing'})" if different else ""
-        raise DataError(f"{job.out}: the input files are not those of the job{example}; {_NEW_JOB}")
+        raise DataError(f"{job.out}: the input files are not those of the job{example}; {NEW_JOB}")
     for file in plan.files:
         if not file.is_unchanged():
-            raise DataError(f"{file.path}: changed since the job was planned; {_NEW_JOB}")
+            raise file.changed()
 
 
 def read_manifest(path: Path) -> Json:
     try:
         manifest = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
-        raise DataError(f"{path}: cannot be read ({error}); {_NEW_JOB}") from error
+        raise DataError(f"{path}: cannot be read ({error}); {NEW_JOB}") from error
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise DataError(f"{path}: not the manifest of a corpus job of this version; {_NEW_JOB}")
+        raise DataError(f"{path}: not the manifest of a corpus job of this version; {NEW_JOB}")
     return manifest
 
 
@@ -252,11 +252,6 @@ def _run(
 def _too_many(errors: int, limit: int, example: str | None) -> str:
     shown = "" if example is None else f", such as {example}"
     return f"{counted(errors, 'bad document')}, more than --max-errors {limit}{shown}"
-
-
-def _stopped(error: SpansrlError, status: Status) -> SpansrlError:
-    done = f"{status.shards:,} of {counted(len(status.total.shards), 'shard')}"
-    return SpansrlError(f"{error} ({done} done; run the same command with --resume to continue)")
 
 
 def merge_errors(directory: Directory, plan: Plan) -> None:

@@ -14,7 +14,6 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -26,16 +25,6 @@ from spansrl.jobs.work import Task, Worker
 from spansrl.jobs.writing import Receipt
 
 STARTS = 3  # workers in a row that may die before they have a model
-
-_READY = "ready"
-
-
-@dataclass(frozen=True, slots=True)
-class _Failed:
-    """What stopped a worker: a message for the user, or the traceback of a bug."""
-
-    message: str
-    is_bug: bool
 
 
 def run_local(task: Task, shards: Sequence[Shard], workers: int) -> Generator[Receipt, None, None]:
@@ -89,11 +78,11 @@ class _Pool:
             message = connection.recv()
         except (EOFError, OSError):
             return self._bury(connection)
-        if isinstance(message, _Failed):
-            raise RuntimeError(message.message) if message.is_bug else SpansrlError(message.message)
+        if isinstance(message, Exception):
+            raise message
         self._failed_starts = 0
         self.shards.pop(connection, None)
-        return message if isinstance(message, Receipt) else None
+        return cast(Receipt | None, message)
 
     def _bury(self, connection: Connection) -> Shard | None:
         process = self.processes.pop(connection)
@@ -134,21 +123,21 @@ def _interrupts_blocked() -> Iterator[None]:
 
 
 def _serve(connection: Connection, task: Task) -> None:
-    """The main function of a worker process."""
+    """The main function of a worker process: send None when ready, then receipts, or what stops the job."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         worker = Worker(task)
-        connection.send(_READY)
+        connection.send(None)
         while True:
             connection.send(worker.run(connection.recv()))
     except EOFError:
         return
     except SpansrlError as error:
-        connection.send(_Failed(str(error), is_bug=False))
+        connection.send(SpansrlError(str(error)))
     except OSError as error:
-        connection.send(_Failed(f"{error.filename or task.directory.out}: {error.strerror}", is_bug=False))
-    except Exception:
-        connection.send(_Failed(traceback.format_exc(), is_bug=True))
+        connection.send(SpansrlError(f"{error.filename or task.directory.out}: {error.strerror}"))
+    except Exception:  # a bug, whose traceback would not survive the pipe
+        connection.send(RuntimeError(traceback.format_exc()))
 
 
 def _end_with_parent() -> None:

@@ -19,6 +19,7 @@ from spansrl.errors import DataError
 from spansrl.jobs.sources import Reading, Record, read_records
 from spansrl.progress import Progress, no_progress
 
+NEW_JOB = "start a new job in another directory"
 MAX_DUPLICATES = 10_000  # more of them are not mistakes in single documents but the wrong column
 
 
@@ -52,6 +53,9 @@ class File:
         if (status.st_size, status.st_mtime_ns) == (self.size, self.mtime_ns):
             return True
         return status.st_size == self.size and File.of(self.path).sha256 == self.sha256
+
+    def changed(self) -> DataError:
+        return DataError(f"{self.path}: changed since the job was planned; {NEW_JOB}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +186,7 @@ class Reader:
             if len(records) == shard.documents:
                 break
             if not self._files[number].is_unchanged():
-                raise self._changed(self._files[number])
+                raise self._files[number].changed()
             is_first = number == shard.file
             stream = self._from(number, shard.record if is_first else 0, shard.offset if is_first else None)
             for record in stream:
@@ -190,7 +194,7 @@ class Reader:
                 if len(records) == shard.documents:
                     break
         if len(records) != shard.documents or sum(r.reason is not None for r in records) != shard.unreadable:
-            raise self._changed(self._files[shard.file])
+            raise self._files[shard.file].changed()
         return records
 
     def _from(self, file: int, start: int, offset: int | None) -> Iterator[Record]:
@@ -201,8 +205,3 @@ class Reader:
             if record.number >= start:
                 yield record
         self._next = (-1, 0)
-
-    def _changed(self, file: File) -> DataError:
-        return DataError(
-            f"{file.path}: changed since the job was planned; start a new job in another directory"
-        )

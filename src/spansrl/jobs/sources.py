@@ -158,22 +158,20 @@ def _read_text(path: str, reading: Reading, start: int, offset: int | None) -> I
     if len(raw) > limit:
         yield Record(0, where, where, reason=_too_long(f"over {reading.max_chars:,}", reading))
     else:
-        yield _record(0, where, where, raw, reading)
+        yield _record(0, where, [raw], reading)
 
 
 def _read_lines(path: str, reading: Reading, start: int, offset: int | None) -> Iterator[Record]:
     """One document per line, of text or of JSON."""
-    parse = _json_record if _suffix(path) == ".jsonl" else _text_record
+    is_json = _suffix(path) == ".jsonl"
     for number, begin, raw in _lines(path, start, offset):
         where = f"{shown(path)}:{number + 1}"
         if raw is None:
             yield Record(number, where, where, reason=_LONG_LINE, offset=begin)
+        elif is_json and raw.strip():
+            yield _json_record(number, where, raw, reading)._replace(offset=begin)
         elif raw.strip():
-            yield parse(number, where, raw, reading)._replace(offset=begin)
-
-
-def _text_record(number: int, where: str, raw: bytes, reading: Reading) -> Record:
-    return _record(number, where, where, raw.rstrip(b"\r\n"), reading)
+            yield _record(number, where, [raw.rstrip(b"\r\n")], reading)._replace(offset=begin)
 
 
 def _json_record(number: int, where: str, raw: bytes, reading: Reading) -> Record:
@@ -189,8 +187,7 @@ def _json_record(number: int, where: str, raw: bytes, reading: Reading) -> Recor
         return Record(number, where, where, reason=f"expected a JSON object, found {kind(row)}")
     if missing := reading.missing(list(row)):
         return Record(number, where, where, reason=missing)
-    text, *ids = (row[column] for column in reading.columns)
-    return _record(number, where, ids[0] if ids else where, text, reading)
+    return _record(number, where, [row[column] for column in reading.columns], reading)
 
 
 def _lines(path: str, start: int, offset: int | None) -> Iterator[tuple[int, int | None, bytes | None]]:
@@ -237,23 +234,19 @@ def _read_csv(path: str, reading: Reading, start: int, offset: int | None) -> It
             except StopIteration:
                 return
             except csv.Error as error:
-                yield Record(number, where, where, reason=f"not CSV: {error}")
-                number += 1
-                continue
-            if not row:
-                continue
+                record = Record(number, where, where, reason=f"not CSV: {error}")
+            else:
+                if not row:
+                    continue
+                if len(row) != len(header):
+                    reason = f"expected {len(header)} columns, found {len(row)}"
+                    record = Record(number, where, where, reason=reason)
+                else:
+                    values = [row[index].encode("utf-8", "surrogateescape") for index in indices]
+                    record = _record(number, where, values, reading)
             if number >= start:
-                yield _csv_record(number, where, row, indices, len(header), reading)
+                yield record
             number += 1
-
-
-def _csv_record(
-    number: int, where: str, row: list[str], indices: list[int], width: int, reading: Reading
-) -> Record:
-    if len(row) != width:
-        return Record(number, where, where, reason=f"expected {width} columns, found {len(row)}")
-    text, *ids = (row[index].encode("utf-8", "surrogateescape") for index in indices)
-    return _record(number, where, ids[0] if ids else where, text, reading)
 
 
 def _read_parquet(path: str, reading: Reading, start: int, offset: int | None) -> Iterator[Record]:
@@ -262,9 +255,8 @@ def _read_parquet(path: str, reading: Reading, start: int, offset: int | None) -
     if missing := reading.missing(parquet.column_names(path)):
         yield Record(0, shown(path), shown(path), reason=missing)
         return
-    for number, (text, *ids) in parquet.read_values(path, reading.columns, start):
-        where = f"{shown(path)}:{number + 1}"
-        yield _record(number, where, ids[0] if ids else where, text, reading)
+    for number, values in parquet.read_values(path, reading.columns, start):
+        yield _record(number, f"{shown(path)}:{number + 1}", values, reading)
 
 
 _Reader = Callable[[str, Reading, int, int | None], Iterator[Record]]
@@ -276,8 +268,9 @@ _READERS: dict[str, _Reader] = {
 }
 
 
-def _record(number: int, where: str, id: Any, text: Any, reading: Reading) -> Record:
-    """Check id and text of a document; bytes are decoded."""
+def _record(number: int, where: str, values: Sequence[Any], reading: Reading) -> Record:
+    """Check the text of a document, and its id if there is one; bytes are decoded."""
+    text, id = values if len(values) == 2 else (*values, where)
     try:
         id = id.decode("utf-8") if isinstance(id, bytes) else id
         text = text.decode("utf-8-sig") if isinstance(text, bytes) else text

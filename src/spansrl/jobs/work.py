@@ -6,20 +6,19 @@ of them, its documents are labeled one by one, and one that was begun last in tw
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
 
 from spansrl.decoding import Decoder
 from spansrl.errors import ConfigError, DataError, SpansrlWarning
-from spansrl.inference.directory import ModelDirectory
+from spansrl.inference.directory import ModelDirectory, file_hash
 from spansrl.inference.loading import find_model, load
+from spansrl.inference.pipeline import Pipeline
 from spansrl.inference.runtime import Precision
 from spansrl.jobs.plan import File, Reader, Shard
 from spansrl.jobs.rows import ROWS, Rows
@@ -45,17 +44,10 @@ class Labeling:
     precision: Precision = "full"
 
 
-class Labels(Protocol):
-    """The part of a Pipeline that a worker calls."""
-
-    def pipe(self, texts: Iterable[str], *, predicates: Any = ...) -> Iterator[Document]:
-        """Label texts, in order."""
+Load = Callable[[Labeling], Pipeline]
 
 
-Load = Callable[[Labeling], Labels]
-
-
-def load_pipeline(labeling: Labeling) -> Labels:
+def load_pipeline(labeling: Labeling) -> Pipeline:
     """Load the model of a job, with one thread."""
     return load(
         labeling.model,
@@ -75,13 +67,9 @@ def fingerprints(labeling: Labeling) -> dict[str, str | None]:
     model = next((part for part in parts if part.exists()), None)
     frames = index_path()
     return {
-        "model": None if model is None else _sha256(model),
-        "frames": _sha256(frames) if labeling.frames and frames.exists() else None,
+        "model": None if model is None else file_hash(model),
+        "frames": file_hash(frames) if labeling.frames and frames.exists() else None,
     }
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +95,7 @@ class Worker:
             )
         self._task = task
         self._reader = Reader(task.files, task.reading)
-        self._labels = task.load(task.labeling)
+        self._pipeline = task.load(task.labeling)
 
     def run(self, shard: Shard) -> Receipt:
         """Label and write a shard, unless that is done already; return its receipt."""
@@ -147,9 +135,10 @@ class Worker:
         self, texts: Sequence[str], indices: Sequence[int], attempts: Attempts
     ) -> tuple[dict[int, Document], dict[int, str]]:
         """Label documents together or, if that failed, one by one; return documents and reasons by index."""
+        predicates = self._task.labeling.predicates
         if not attempts.one_by_one:
             try:
-                labeled = label_texts(self._labels, texts, self._task.labeling)
+                labeled = self._pipeline.pipe(texts, predicates=predicates)
                 return dict(zip(indices, labeled, strict=True)), {}
             except ConfigError:  # of no document in particular
                 raise
@@ -162,14 +151,10 @@ class Worker:
                 continue
             attempts.begin_document(k)
             try:
-                (documents[k],) = label_texts(self._labels, [text], self._task.labeling)
+                (documents[k],) = self._pipeline.pipe([text], predicates=predicates)
             except Exception as error:  # goes to errors.jsonl
                 reasons[k] = f"labeling failed: {type(error).__name__}: {error}"
         return documents, reasons
-
-
-def label_texts(labels: Labels, texts: Sequence[str], labeling: Labeling) -> list[Document]:
-    return list(labels.pipe(texts, predicates=labeling.predicates))
 
 
 class Attempts:

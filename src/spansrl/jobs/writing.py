@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,6 +21,9 @@ from spansrl.checks import Json
 from spansrl.errors import DataError
 from spansrl.formats.files import open_output
 from spansrl.jobs.rows import Rows
+
+if sys.platform != "win32":
+    import fcntl
 
 Format = Literal["jsonl", "parquet"]
 
@@ -38,28 +42,16 @@ class Receipt:
     warnings: dict[str, int] = field(default_factory=dict)  # message -> how often
 
 
-@dataclass(frozen=True, slots=True)
 class Directory:
     """The paths of a job."""
 
-    out: Path
-    to: Format = "jsonl"
-
-    @property
-    def manifest(self) -> Path:
-        return self.out / "manifest.json"
-
-    @property
-    def errors(self) -> Path:
-        return self.out / "errors.jsonl"
-
-    @property
-    def rows(self) -> Path:
-        return self.out / "rows"
-
-    @property
-    def progress(self) -> Path:
-        return self.out / "progress"
+    def __init__(self, out: Path, to: Format = "jsonl") -> None:
+        self.out = out
+        self.to = to
+        self.manifest = out / "manifest.json"
+        self.errors = out / "errors.jsonl"
+        self.rows = out / "rows"
+        self.progress = out / "progress"
 
     def rows_of(self, shard: int) -> Path:
         return self.rows / f"part-{shard:05d}.{self.to}"
@@ -139,20 +131,10 @@ def locked(directory: Directory) -> Iterator[None]:
     """Keep other jobs out of the directory while the block runs; the lock ends with the process."""
     directory.out.mkdir(parents=True, exist_ok=True)
     with (directory.out / ".lock").open("w") as lock:
-        if not _lock(lock.fileno()):
-            raise DataError(
-                f"{directory.out}: another job is writing here; wait for it or choose another directory"
-            )
+        try:
+            if sys.platform != "win32":
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            message = "another job is writing here; wait for it or choose another directory"
+            raise DataError(f"{directory.out}: {message}") from error
         yield
-
-
-def _lock(descriptor: int) -> bool:
-    try:
-        import fcntl
-    except ImportError:  # not on Windows
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

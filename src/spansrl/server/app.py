@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -16,8 +15,8 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from spansrl.inference.pipeline import Pipeline
 from spansrl.server.bodies import read_body, require_type, unless_gone
-from spansrl.server.labeling import LabelsSentences
 from spansrl.server.limits import Limits
 from spansrl.server.middleware import ANY_HOST, Frontend
 from spansrl.server.openapi import Endpoint, openapi
@@ -43,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 
 def create_app(
-    load: Callable[[], LabelsSentences],
+    load: Callable[[], Pipeline],
     *,
     limits: Limits | None = None,
     hosts: Collection[str] = (ANY_HOST,),
@@ -56,12 +55,6 @@ def create_app(
     may have. `app.state.service.finish()` announces the end of the process.
     """
     service = Service(load, limits or Limits(), on_failure)
-
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with service.running():
-            yield
-
     app = Starlette(
         routes=[
             *(Route(one.path, one.handler, methods=[one.method]) for one in ENDPOINTS),
@@ -72,7 +65,7 @@ def create_app(
             Middleware(Frontend, service=service, paths={one.path for one in ENDPOINTS}, hosts=hosts)
         ],
         exception_handlers={RefusedError: answer_refusal, HTTPException: answer_refusal},
-        lifespan=lifespan,
+        lifespan=lambda app: service.running(),
     )
     app.state.service = service
     return app

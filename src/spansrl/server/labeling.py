@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from spansrl.decoding import Decoder
 from spansrl.inference.cutting import sentences_of
@@ -21,29 +21,8 @@ _SAMPLE = 2000  # characters of a text that show its language
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-class LabelsSentences(Protocol):
-    """The parts of a pipeline that the server uses; `spansrl.load()` returns one."""
-
-    @property
-    def threads(self) -> int:
-        """How many batches may be labeled at the same time."""
-
-    @property
-    def frames(self) -> FrameIndex | None:
-        """Meanings of senses and roles."""
-
-    def steps(
-        self, sentences: Sequence[Sentence], *, predicates: Any = ..., min_prob: float | None = ...
-    ) -> Generator[int, None, list[Sentence]]:
-        """Label one batch; yield the cost that is left after each step."""
-
-
-class Rendered(NamedTuple):
-    """One labeled sentence as JSON values."""
-
-    sentence: bytes
-    html: bytes | None
-    svg: bytes | None
+# One labeled sentence: field of the result -> JSON value.
+Rendered = dict[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +42,9 @@ class Options:
         return self.predicates, self.min_prob, self.decoder, self.explain
 
     def steps(
-        self, pipeline: LabelsSentences, sentences: Sequence[Sentence]
+        self, pipeline: Pipeline, sentences: Sequence[Sentence]
     ) -> Generator[int, None, list[Sentence]]:
-        if isinstance(pipeline, Pipeline):
+        if self.decoder or self.explain != pipeline.alternatives:
             decoder = self.decoder or pipeline.decoder
             pipeline = replace(pipeline, decoder=decoder, alternatives=self.explain)
         return pipeline.steps(sentences, predicates=self.predicates, min_prob=self.min_prob)
@@ -76,11 +55,14 @@ class Options:
             for prop, out in zip(sent.props, data["props"], strict=True):
                 out.update(_explanation(prop, frames))
         bare = self.predicates != PREDICATE_TYPES  # auxiliaries too, if they were requested
-        return Rendered(
-            _json(data),
-            _json(sentence_html(sent, frames=frames, auxiliaries=bare)) if self.html else None,
-            _json(sentence_svg(sent, frames=frames, auxiliaries=bare)) if self.svg else None,
-        )
+        drawings = {name: draw(sent, frames=frames, auxiliaries=bare) for name, draw in self.drawings.items()}
+        return {"sentences": _json(data)} | {name: _json(drawing) for name, drawing in drawings.items()}
+
+    @property
+    def drawings(self) -> dict[str, Callable[..., str]]:
+        """The fields of drawings, and the functions that draw them."""
+        functions = {"html": sentence_html, "svg": sentence_svg}
+        return {name: draw for name, draw in functions.items() if getattr(self, name)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +90,8 @@ class Job:
         out = {name: _json(value) for name, value in fields.items() if value is not None}
         if self.text is not None and not looks_english(_WORD.findall(self.text[:_SAMPLE])):
             out["warnings"] = _json([NOT_ENGLISH])
-        out["sentences"] = _list(sent.sentence for sent in sentences)
-        if self.options.html:
-            out["html"] = _list(sent.html or b"" for sent in sentences)
-        if self.options.svg:
-            out["svg"] = _list(sent.svg or b"" for sent in sentences)
+        for name in ("sentences", *self.options.drawings):
+            out[name] = b"[" + b", ".join(sent[name] for sent in sentences) + b"]"
         return b"{" + b", ".join(b'"%s": %s' % (name.encode(), value) for name, value in out.items()) + b"}"
 
 
@@ -140,7 +119,3 @@ def _explanation(prop: Proposition, frames: FrameIndex | None) -> dict[str, Any]
 
 def _json(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-
-
-def _list(items: Iterator[bytes]) -> bytes:
-    return b"[" + b", ".join(items) + b"]"

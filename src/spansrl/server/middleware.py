@@ -60,7 +60,11 @@ class Frontend:
         began = monotonic()
         exchange = _Exchange(scope, receive, send, self.service)
         try:
-            await self._answer(scope, exchange)
+            # Answering a Range request in full is allowed; starlette's refusals of bad ones are not JSON.
+            scope["headers"] = [(name, value) for name, value in scope["headers"] if name != b"range"]
+            refusal = self._refusal(scope)
+            app = self.app if refusal is None else refusal.to_response()
+            await app(scope, exchange.receive, exchange.send)
         except Exception:
             _log.exception("%s %s failed", scope["method"], scope["path"])
             if exchange.status:  # the answer has begun; abort it, so that it does not look complete
@@ -72,13 +76,6 @@ class Frontend:
             path = scope["path"] if scope["path"] in self.paths else "other"
             method = scope["method"] if scope["method"] in _METHODS else "other"
             self.service.metrics.count(method, path, exchange.status or CLIENT_GONE, monotonic() - began)
-
-    async def _answer(self, scope: Scope, exchange: _Exchange) -> None:
-        # Answering a Range request in full is allowed; starlette's refusals of bad ones are not JSON.
-        scope["headers"] = [(name, value) for name, value in scope["headers"] if name != b"range"]
-        refusal = self._refusal(scope)
-        app = self.app if refusal is None else refusal.to_response()
-        await app(scope, exchange.receive, exchange.send)
 
     def _refusal(self, scope: Scope) -> RefusedError | None:
         headers = Headers(scope=scope)

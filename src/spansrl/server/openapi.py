@@ -34,17 +34,14 @@ class Endpoint:
     answers: tuple[type[BaseModel], ...] = ()
     refusals: tuple[int, ...] = ()
 
-    @property
-    def models(self) -> list[type[BaseModel]]:
-        return [*self.answers, *([self.request[1]] if self.request else [])]
-
 
 def openapi(endpoints: Sequence[Endpoint]) -> Json:
     """The document (OpenAPI 3.1)."""
     paths: dict[str, Json] = {}
     for endpoint in endpoints:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
-    models = {model for endpoint in endpoints for model in endpoint.models} | {Error}
+    models: set[type[BaseModel]] = {Error, *(model for endpoint in endpoints for model in endpoint.answers)}
+    models |= {endpoint.request[1] for endpoint in endpoints if endpoint.request}
     _, found = models_json_schema(
         [(model, "validation") for model in models], ref_template=_SCHEMAS + "{model}"
     )

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import re
 import select
-from typing import NamedTuple
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
@@ -26,19 +25,6 @@ _LENGTH = re.compile(rb"\r\ncontent-length: *([0-9]+)(?=\r\n|\Z)", re.IGNORECASE
 _SPECIAL = re.compile(rb"\r\n(?:transfer-encoding|connection|expect|upgrade)|\n[ \t]|[^\r]\n", re.IGNORECASE)
 
 
-class _Snapshot(NamedTuple):
-    """The state of a connection at some moment."""
-
-    cycle: RequestResponseCycle | None
-    unsent: int
-    quick: int  # requests that were refused without a cycle
-
-    @property
-    def waits_for_client(self) -> bool:
-        """Whether the client should send a request, or read its answer."""
-        return self.unsent > 0 or self.cycle is None or self.cycle.response_complete
-
-
 class Protocol(H11Protocol):
     """One connection; `protocol_for` makes subclasses that have a `service`."""
 
@@ -47,7 +33,7 @@ class Protocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._is_dropping = False
-        self._quick = 0
+        self._quick = 0  # requests that were refused without a cycle
         self._patience = self.service.limits.read_seconds
         if len(self.connections) > self.service.limits.connections:
             self.app_state = {**self.app_state, OVER_LIMIT: True}
@@ -91,11 +77,14 @@ class Protocol(H11Protocol):
     def _watch(self) -> None:
         self._watchdog = self.loop.call_later(self._patience, self._check, self._snapshot())
 
-    def _snapshot(self) -> _Snapshot:
-        return _Snapshot(self.cycle, self.transport.get_write_buffer_size(), self._quick)
+    def _snapshot(self) -> tuple[RequestResponseCycle | None, int, int]:
+        """What changes while a client sends requests and reads answers."""
+        return self.cycle, self.transport.get_write_buffer_size(), self._quick
 
-    def _check(self, before: _Snapshot) -> None:
-        if before.waits_for_client and self._snapshot() == before:
+    def _check(self, before: tuple[RequestResponseCycle | None, int, int]) -> None:
+        cycle, unsent, _ = before
+        waits_for_client = unsent > 0 or cycle is None or cycle.response_complete
+        if waits_for_client and self._snapshot() == before:
             self.transport.abort()
         else:
             self._watch()

@@ -41,29 +41,18 @@ class RefusedError(Exception):
             error["details"] = list(self.details)
         return {"error": error}
 
-    @property
-    def headers(self) -> dict[str, str]:
-        return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
-
-    @property
-    def body(self) -> bytes:
-        return json.dumps(self.to_dict(), ensure_ascii=False).encode() + b"\n"
-
-    def to_response(self) -> Response:
-        return Response(self.body, self.status, self.headers, media_type="application/json")
+    def to_response(self, more: Mapping[str, str] | None = None) -> Response:
+        """The answer, with more headers."""
+        headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        body = json.dumps(self.to_dict(), ensure_ascii=False) + "\n"
+        return Response(body, self.status, {**headers, **(more or {})}, media_type="application/json")
 
     def to_http(self, more: Mapping[str, str]) -> bytes:
         """The whole answer as HTTP/1.1, with more headers."""
-        body = self.body
-        headers = {
-            "Content-Type": "application/json",
-            "Content-Length": str(len(body)),
-            **self.headers,
-            **more,
-        }
-        lines = [f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}"]
-        lines += [f"{name}: {value}" for name, value in headers.items()]
-        return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
+        response = self.to_response(more)
+        lines = [f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}".encode()]
+        lines += [b"%s: %s" % header for header in response.raw_headers]
+        return b"\r\n".join([*lines, b"", bytes(response.body)])
 
 
 class ClientGoneError(RefusedError):
@@ -85,6 +74,4 @@ async def answer_refusal(request: Request, error: Exception) -> Response:
         return error.to_response()
     assert isinstance(error, HTTPException)
     code, message = _MESSAGES.get(error.status_code, ("refused", error.detail))
-    response = RefusedError(error.status_code, code, message).to_response()
-    response.headers.update(error.headers or {})
-    return response
+    return RefusedError(error.status_code, code, message).to_response(error.headers)

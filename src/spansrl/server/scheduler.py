@@ -20,7 +20,8 @@ from itertools import islice
 from time import monotonic
 from typing import TypeVar
 
-from spansrl.server.labeling import Job, LabelsSentences, Options, Rendered
+from spansrl.inference.pipeline import Pipeline
+from spansrl.server.labeling import Job, Options, Rendered
 from spansrl.structures import Sentence
 
 ENCODING = 6  # scores
@@ -115,7 +116,7 @@ class Ticket:
 
 
 class Run:
-    def __init__(self, pipeline: LabelsSentences, pieces: Sequence[Piece]) -> None:
+    def __init__(self, pipeline: Pipeline, pieces: Sequence[Piece]) -> None:
         self.pieces = pieces
         self.left = sum(piece.cost for piece in pieces)
         self.done = 0.0  # cost
@@ -167,7 +168,7 @@ class Scheduler:
     def __init__(self, *, wait_seconds: float, seconds: float) -> None:
         self._wait_seconds = wait_seconds
         self._seconds = seconds
-        self._pipeline: LabelsSentences | None = None
+        self._pipeline: Pipeline  # set by `run`
         self._threads = 1
         self._executor = ThreadPoolExecutor(thread_name_prefix="spansrl-labeling")
         self._tickets: set[Ticket] = set()  # all that are unfinished
@@ -180,7 +181,7 @@ class Scheduler:
     async def in_thread(self, function: Callable[[], Value]) -> Value:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function)
 
-    async def run(self, pipeline: LabelsSentences) -> None:
+    async def run(self, pipeline: Pipeline) -> None:
         """Work until `close`, and then until all accepted requests are done."""
         self._pipeline, self._threads = pipeline, pipeline.threads
         async with asyncio.TaskGroup() as group:
@@ -299,17 +300,12 @@ class Scheduler:
                 size = len(other.ready[0].sentence)
                 tokens, cost = tokens + size, cost + size**2
                 if tokens > SHARED_TOKENS or cost > SHARED_COST:
-                    return Run(self._ready_pipeline, pieces)
+                    return Run(self._pipeline, pieces)
                 if other.ready[0].options.key != key:
                     tokens, cost = tokens - size, cost - size**2
                     break
                 pieces.append(self._take(other))
-        return Run(self._ready_pipeline, pieces)
-
-    @property
-    def _ready_pipeline(self) -> LabelsSentences:
-        assert self._pipeline is not None
-        return self._pipeline
+        return Run(self._pipeline, pieces)
 
     def _take(self, ticket: Ticket) -> Piece:
         piece = ticket.ready.popleft()

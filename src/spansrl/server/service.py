@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager, contextmanager
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from spansrl.errors import SpansrlError
-from spansrl.server.labeling import Job, LabelsSentences
+from spansrl.inference.pipeline import Pipeline
+from spansrl.server.labeling import Job
 from spansrl.server.limits import Limits
 from spansrl.server.refusals import RefusedError
 from spansrl.server.scheduler import COST_PER_CHAR, BusyError, Scheduler
@@ -43,7 +44,6 @@ class Metrics:
         scheduler.on_batch = self.batches.observe
 
     def count(self, method: str, path: str, status: int, seconds: float) -> None:
-        """Count an answered request."""
         self.requests.labels(method, path, str(status)).inc()
         self.seconds.labels(path).observe(seconds)
 
@@ -53,7 +53,7 @@ class Service:
 
     def __init__(
         self,
-        load: Callable[[], LabelsSentences],
+        load: Callable[[], Pipeline],
         limits: Limits,
         on_failure: Callable[[Exception], None],
     ) -> None:

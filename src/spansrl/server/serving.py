@@ -14,8 +14,8 @@ import uvicorn
 from starlette.applications import Starlette
 
 from spansrl.errors import ConfigError
+from spansrl.inference.pipeline import Pipeline
 from spansrl.server.app import create_app
-from spansrl.server.labeling import LabelsSentences
 from spansrl.server.limits import Limits
 from spansrl.server.middleware import ANY_HOST, host_name
 from spansrl.server.protocol import protocol_for
@@ -26,7 +26,7 @@ GRACE_SECONDS = 5  # to send answers, in addition to the time for labeling
 
 
 def run(
-    load: Callable[[], LabelsSentences],
+    load: Callable[[], Pipeline],
     *,
     host: str = "127.0.0.1",
     port: int = 8000,

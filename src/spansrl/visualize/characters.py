@@ -106,8 +106,5 @@ def _base(char: str) -> str:
 
 def runs_right_to_left(words: tuple[str, ...]) -> bool:
     """Whether the first character with a direction of its own is of a script written from right to left."""
-    for word in words:
-        for char in word:
-            if (direction := unicodedata.bidirectional(char)) in ("L", "R", "AL"):
-                return direction != "L"
-    return False
+    directions = (unicodedata.bidirectional(char) for word in words for char in word)
+    return next((found for found in directions if found in ("L", "R", "AL")), "L") != "L"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from spansrl.structures import Argument, Proposition, Sentence, Span
+from spansrl.structures import Proposition, Sentence, Span
 from spansrl.visualize.characters import visible
 from spansrl.visualize.palette import PREDICATE, group_of
 
@@ -91,7 +91,10 @@ def _row(number: int, prop: Proposition, frames: Frames | None, clean: Callable[
     title = clean(_predicate_title(prop, frames))
     marks = [Mark(*span, "C-V" if k else name, PREDICATE, title) for k, span in enumerate(pieces)]
     for arg in prop.args:
-        meaning = clean(" ".join((_meaning(arg, prop, frames) or "").split()))
+        found = arg.meaning
+        if found is None and frames is not None:
+            found = frames.meaning(prop.sense, arg.role)
+        meaning = clean(" ".join((found or "").split()))
         percent = "" if arg.prob is None else _percent(arg.prob)
         title = (
             f"{clean(arg.role)} of {name}" + f": {meaning}" * bool(meaning) + f" · {percent}" * bool(percent)
@@ -125,12 +128,6 @@ def _predicate_title(prop: Proposition, frames: Frames | None) -> str:
     if prop.sense_prob is not None:
         parts.append(f"sense: {_percent(prop.sense_prob)}")
     return " · ".join(parts)
-
-
-def _meaning(arg: Argument, prop: Proposition, frames: Frames | None) -> str | None:
-    if arg.meaning is None and frames is not None:
-        return frames.meaning(prop.sense, arg.role)
-    return arg.meaning
 
 
 def _percent(prob: float) -> str:
