@@ -224,16 +224,14 @@ def _device(model: Trainable) -> torch.device:
 
 def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Adam:
     """Adam with coupled L2; the layers of a fine-tuned encoder may have their own rates."""
-    layers = {name: _layer_of(name) for name, p in model.named_parameters() if p.requires_grad}
-    top = max((layer for layer in layers.values() if layer is not None), default=0)
+    trained = [(_layer_of(name), p) for name, p in model.named_parameters() if p.requires_grad]
+    top = max((layer for layer, _ in trained if layer is not None), default=0)
     groups: dict[float, list[nn.Parameter]] = {}
-    for name, parameter in model.named_parameters():
-        if parameter.requires_grad:
-            layer = layers[name]
-            rate = config.rate
-            if layer is not None:
-                rate = (config.embedder_rate or config.rate) * config.layer_decay ** (top - layer)
-            groups.setdefault(rate, []).append(parameter)
+    for layer, parameter in trained:
+        rate = config.rate
+        if layer is not None:
+            rate = (config.embedder_rate or config.rate) * config.layer_decay ** (top - layer)
+        groups.setdefault(rate, []).append(parameter)
     settings = [{"params": params, "base_rate": rate} for rate, params in groups.items()]
     return torch.optim.Adam(settings, lr=config.rate, betas=(0.9, 0.999), weight_decay=config.l2, fused=True)
 
