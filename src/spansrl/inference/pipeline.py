@@ -232,7 +232,7 @@ class Pipeline:
     def _batch_steps(
         self, window: _Window, rows: IntArray, later: int = 0
     ) -> Generator[int, None, list[list[Proposition]]]:
-        """The propositions of a batch; yields predicates × tokens that are left before each step, plus `later`."""
+        """The propositions of a batch; before each step, yields the predicates × tokens left and `later`."""
         batch = window.batch(rows)
         encoding = self.model.encode(window.prepared, rows)
         given, types = window.wanted.given, window.wanted.types
