@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 from spansrl.inference.directory import file_hash
-from spansrl.nn.embedders.features import (
-    compute_features,
-    corpus_fingerprint,
-)
+from spansrl.nn.embedders.features import compute_features, corpus_fingerprint
 
 SENTENCES = [("Cats", "sleep"), (), ("Dogs", "bark", "loudly", "."), ("Hm",), ("Cats", "purr")]
 
