@@ -16,7 +16,7 @@ from spansrl.nn.encoders.predicates import PredicateHead, PredicateMark
 def make_lstm(*, layers: int = 4, in_width: int = 5, width: int = 3, seed: int = 0) -> InterleavedLSTM:
     """An encoder in double precision, with biases that are not zero."""
     torch.manual_seed(seed)
-    encoder = InterleavedLSTM(in_width, width, layers, dropout=0.0).double()
+    encoder = InterleavedLSTM(in_width, EncoderConfig(width=width, layers=layers, dropout=0.0)).double()
     with torch.no_grad():
         for name, parameter in encoder.named_parameters():
             if "bias" in name:
@@ -89,7 +89,7 @@ def is_orthonormal(matrix: torch.Tensor) -> bool:
 
 @pytest.mark.parametrize("in_width", [6, 8, 11])
 def test_lstm_matrices_start_orthonormal_for_each_gate(in_width):
-    encoder = InterleavedLSTM(in_width, 8, 3, dropout=0.0)
+    encoder = InterleavedLSTM(in_width, EncoderConfig(width=8, layers=3, dropout=0.0))
     for lstm in encoder.lstms:
         for stacked in (lstm.weight_ih_l0, lstm.weight_hh_l0):
             gates = stacked.detach().chunk(4)
@@ -98,7 +98,7 @@ def test_lstm_matrices_start_orthonormal_for_each_gate(in_width):
 
 
 def test_connections_start_as_glorot_says_and_all_biases_at_zero():
-    encoder = InterleavedLSTM(40, 60, 2, dropout=0.0)
+    encoder = InterleavedLSTM(40, EncoderConfig(width=60, layers=2, dropout=0.0))
     for connection in encoder.connections:
         bound = math.sqrt(6 / sum(connection.weight.shape))
         assert 0.95 * bound < connection.weight.abs().max() <= bound
@@ -109,7 +109,7 @@ def test_connections_start_as_glorot_says_and_all_biases_at_zero():
 
 
 def test_dropout_acts_in_training_only():
-    encoder = InterleavedLSTM(5, 3, 2, dropout=0.5)
+    encoder = InterleavedLSTM(5, EncoderConfig(width=3, layers=2, dropout=0.5))
     x, lengths = torch.randn(2, 4, 5), torch.tensor([4, 4])
     assert not torch.equal(encoder(x, lengths), encoder(x, lengths))
     encoder.eval()

@@ -13,7 +13,6 @@ from spansrl.inference.model import score_propositions
 from spansrl.nn.batch import Corpus
 from spansrl.nn.ensembles import (
     Mixture,
-    MixtureInput,
     MixtureModel,
     ProductModel,
     check_experts,
@@ -70,7 +69,7 @@ def test_the_mixtures_gradients_match_finite_differences(experts):
     mixture = random_mixture(experts).double()
     corpus = Corpus.of(SENTENCES[:2], experts[0].roles)
     batch = corpus.batch(np.arange(corpus.n_props))
-    features = MixtureInput(tuple(torch.randn(3, 8, 16, dtype=torch.float64) for _ in experts))
+    features = tuple(torch.randn(3, 8, 16, dtype=torch.float64) for _ in experts)
     loss = mixture.loss(batch, features)
     loss.backward()
     for parameter in mixture.parameters():
@@ -93,7 +92,7 @@ def test_cached_features_are_the_experts_own_and_are_computed_once(experts, tmp_
     written = [file.stat().st_mtime_ns for file in files]
     props = np.array([3, 1])
     batch = corpus.batch(props)
-    taken = features.take(props).features
+    taken = features.take(props)
     for expert, h in zip(experts, taken, strict=True):
         inputs = expert.embedder.take(expert.embedder.prepare(corpus.tokens), batch.rows)
         with torch.inference_mode():

@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 
 from spansrl.inference.directory import file_hash
-from spansrl.nn.embedders.features import (
-    cached_features,
-    compute_features,
-    corpus_fingerprint,
-)
+from spansrl.nn.embedders.features import compute_features, corpus_fingerprint
 
 SENTENCES = [("Cats", "sleep"), (), ("Dogs", "bark", "loudly", "."), ("Hm",), ("Cats", "purr")]
 
@@ -54,13 +50,13 @@ def expected_rows() -> list[np.ndarray]:
 
 
 def test_features_in_memory_are_those_of_each_sentence_in_order():
-    features = compute_features(CountingSource(), SENTENCES)
+    features = compute_features(CountingSource(), SENTENCES, None)
     for found, expected in zip(rows_of(features), expected_rows(), strict=True):
         assert np.array_equal(found, expected)
 
 
 def test_cached_features_are_the_live_ones_up_to_half_precision(tmp_path):
-    features = cached_features(CountingSource(), SENTENCES, tmp_path)
+    features = compute_features(CountingSource(), SENTENCES, tmp_path)
     assert isinstance(features.values, np.memmap)
     assert features.values.dtype == np.float16
     for found, expected in zip(rows_of(features), expected_rows(), strict=True):
@@ -68,9 +64,9 @@ def test_cached_features_are_the_live_ones_up_to_half_precision(tmp_path):
 
 
 def test_a_second_call_computes_nothing(tmp_path):
-    cached_features(CountingSource(), SENTENCES, tmp_path)
+    compute_features(CountingSource(), SENTENCES, tmp_path)
     again = CountingSource()
-    features = cached_features(again, SENTENCES, tmp_path)
+    features = compute_features(again, SENTENCES, tmp_path)
     assert again.asked == []
     assert np.array_equal(features.values, np.concatenate(expected_rows()).astype(np.float16))
     assert len(list(tmp_path.iterdir())) == 1
@@ -88,18 +84,18 @@ OTHER_CORPORA = {
 
 @pytest.mark.parametrize("other", OTHER_CORPORA.values(), ids=OTHER_CORPORA.keys())
 def test_another_corpus_has_a_cache_of_its_own(tmp_path, other):
-    cached_features(CountingSource(), SENTENCES, tmp_path)
+    compute_features(CountingSource(), SENTENCES, tmp_path)
     source = CountingSource()
-    features = cached_features(source, other, tmp_path)
+    features = compute_features(source, other, tmp_path)
     assert sorted(source.asked) == sorted(filter(None, other))
     assert features.lengths.tolist() == [len(tokens) for tokens in other]
     assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_another_encoder_has_a_cache_of_its_own(tmp_path):
-    cached_features(CountingSource("one"), SENTENCES, tmp_path)
+    compute_features(CountingSource("one"), SENTENCES, tmp_path)
     other = CountingSource("other")
-    cached_features(other, SENTENCES, tmp_path)
+    compute_features(other, SENTENCES, tmp_path)
     assert len(other.asked) == 4
     assert len(list(tmp_path.iterdir())) == 2
 
@@ -108,24 +104,27 @@ def test_another_encoder_has_a_cache_of_its_own(tmp_path):
 def test_an_interrupted_computation_leaves_no_file_and_the_next_one_starts_over(tmp_path, error):
     many = SENTENCES * 200  # more than one group
     with pytest.raises(error, match="the power went off"):
-        cached_features(CountingSource(fail_after=300, error=error), many, tmp_path / "cache")
+        compute_features(CountingSource(fail_after=300, error=error), many, tmp_path / "cache")
     assert list((tmp_path / "cache").iterdir()) == []
     source = CountingSource()
-    assert len(cached_features(source, many, tmp_path / "cache")) == len(many)
+    assert len(compute_features(source, many, tmp_path / "cache")) == len(many)
     assert len(source.asked) == 800
 
 
 def test_progress_counts_sentences_up_to_all(tmp_path):
     told = []
     many = [tokens for tokens in SENTENCES if tokens] * 100
-    cached_features(CountingSource(), many, tmp_path, lambda step, done, total: told.append((done, total)))
+    compute_features(CountingSource(), many, tmp_path, lambda step, done, total: told.append((done, total)))
     assert len(told) > 1
     assert told == sorted(told)
     assert told[-1] == (400, 400)
 
 
 def test_no_sentences_have_no_features(tmp_path):
-    for features in (compute_features(CountingSource(), []), cached_features(CountingSource(), [], tmp_path)):
+    for features in (
+        compute_features(CountingSource(), [], None),
+        compute_features(CountingSource(), [], tmp_path),
+    ):
         assert len(features) == 0
         assert features.values.shape == (0, 2, 3)
 

@@ -46,16 +46,6 @@ AMONG_ALL = 0.1  # weight of a sense's log-odds among all senses; chosen on EWT 
 WINDOW = 1024  # sentences among which those of similar length are batched
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A predicate before its arguments are known."""
-
-    pred: int
-    type: str | None = None
-    prob: float | None = None
-    lemma: str | None = None
-
-
 _NOTHING = Prepared((), np.zeros(0, np.int64))
 
 
@@ -206,13 +196,7 @@ class Pipeline:
         left = sum(map(window.bound, window.batches))
         for rows in window.batches:
             left -= window.bound(rows)
-            steps = self._batch_steps(window, rows)
-            while True:
-                try:
-                    yield left + next(steps)
-                except StopIteration as end:
-                    window.put(rows, end.value)
-                    break
+            window.put(rows, (yield from self._batch_steps(window, rows, left)))
         return list(window.labeled())
 
     def _label_stream(
@@ -245,43 +229,40 @@ class Pipeline:
         batches = batches_by_length(prepared.costs, limit=self.encoder_batch)
         return _Window(wanted, min_prob, bare, pieces, chosen, prepared, list(map(np.array, batches)))
 
-    def _batch_steps(self, window: _Window, rows: IntArray) -> Generator[int, None, list[list[Proposition]]]:
-        """The propositions of a batch; yields predicates × tokens that are left before each step."""
+    def _batch_steps(
+        self, window: _Window, rows: IntArray, later: int = 0
+    ) -> Generator[int, None, list[list[Proposition]]]:
+        """The propositions of a batch; before each step, yields the predicates × tokens left and `later`."""
         batch = window.batch(rows)
         encoding = self.model.encode(window.prepared, rows)
         given, types = window.wanted.given, window.wanted.types
         found = self._given(batch, encoding) if given else self._find(encoding, types)
-        out: list[list[Proposition | None]] = [[None] * len(items) for items in found]
-        flat = [(s, k) for s, items in enumerate(found) for k in range(len(items))]
+        flat = [(s, k) for s, props in enumerate(found) for k in range(len(props))]
         lengths = [int(encoding.lengths[s]) for s, _ in flat]
-        left = sum(lengths)
+        left = later + sum(lengths)
         for part in batches_by_length(lengths, limit=self.scoring_batch):
             yield left
             left -= sum(lengths[row] for row in part)
             chosen = [flat[row] for row in part]
             items = [(batch[s], found[s][k]) for s, k in chosen]
             sentence = np.array([s for s, _ in chosen], dtype=np.int64)
-            pred = np.array([item.pred for _, item in items], dtype=np.int64)
+            pred = np.array([prop.pred for _, prop in items], dtype=np.int64)
             props = self._propositions(items, self.model.score(encoding, sentence, pred), window.min_prob)
             for (s, k), prop in zip(chosen, props, strict=True):
-                out[s][k] = prop
-        return cast(list[list[Proposition]], out)
+                found[s][k] = prop
+        return found
 
-    def _given(self, batch: Sequence[Sentence], encoding: Encoding) -> list[list[_Found]]:
+    def _given(self, batch: Sequence[Sentence], encoding: Encoding) -> list[list[Proposition]]:
+        """The predicates that the sentences have, with their types where the model finds these."""
         classes = encoding.classes  # (S, T, 1 + types)
+        if classes is None:
+            return [list(sent.props) for sent in batch]
         return [
-            [
-                _Found(
-                    prop.pred,
-                    type=None if classes is None else _best_type(classes[s, prop.pred]),
-                    lemma=prop.lemma,
-                )
-                for prop in sent.props
-            ]
+            [replace(prop, type=_best_type(classes[s, prop.pred])) for prop in sent.props]
             for s, sent in enumerate(batch)
         ]
 
-    def _find(self, encoding: Encoding, types: frozenset[str]) -> list[list[_Found]]:
+    def _find(self, encoding: Encoding, types: frozenset[str]) -> list[list[Proposition]]:
         """The predicates of each sentence, in the order of their tokens."""
         classes = encoding.classes  # (S, T, 1 + types)
         if classes is None:  # no types are requested
@@ -292,20 +273,20 @@ class Pipeline:
         shown = self.calibration.predicates(odds)
         found = [
             [
-                _Found(pred, _best_type(classes[s, pred]), float(shown[s, pred]))
+                Proposition(pred, type=_best_type(classes[s, pred]), prob=float(shown[s, pred]))
                 for pred in np.flatnonzero(row).tolist()
                 if can_be_predicate(encoding.sentences[s][pred])
             ]
             for s, row in enumerate(chosen)
         ]
-        return [[item for item in items if item.type in types] for items in found]
+        return [[prop for prop in props if prop.type in types] for props in found]
 
     def _propositions(
-        self, items: Sequence[tuple[Sentence, _Found]], scores: PredicateScores, min_prob: float
+        self, items: Sequence[tuple[Sentence, Proposition]], scores: PredicateScores, min_prob: float
     ) -> Iterator[Proposition]:
         props = [
-            self._sense(sent, item, None if scores.senses is None else scores.senses[n])
-            for n, (sent, item) in enumerate(items)
+            self._sense(sent, prop, None if scores.senses is None else scores.senses[n])
+            for n, (sent, prop) in enumerate(items)
         ]
         roles, arguments = self.model.roles, scores.arguments
         if self.rule_out_roles and self.frames is not None:
@@ -319,18 +300,18 @@ class Pipeline:
             shown = tuple(arg for arg in known if arg.prob is None or arg.prob >= min_prob)
             yield replace(prop, args=shown, v=_verb(sent, prop, shown))
 
-    def _sense(self, sent: Sentence, item: _Found, logits: npt.NDArray[np.float32] | None) -> Proposition:
-        prop = Proposition(item.pred, type=item.type, prob=item.prob, lemma=item.lemma)
+    def _sense(
+        self, sent: Sentence, prop: Proposition, logits: npt.NDArray[np.float32] | None
+    ) -> Proposition:
         if self.inventory is None or logits is None:
             return prop
-        word = sent.tokens[item.pred]
-        sense, prob = self.inventory.choose(sent.tokens, item.pred, item.type, logits, self.frames)
+        sense, prob = self.inventory.choose(sent.tokens, prop.pred, prop.type, logits, self.frames)
         sense_prob = float(self.calibration.senses(self._sense_log_odds(sense, prob, logits)))
         extra = {}
         if self.alternatives:  # they share what the chosen sense leaves
-            others = self.inventory.others(sent.tokens, item.pred, item.type, logits, sense)
+            others = self.inventory.others(sent.tokens, prop.pred, prop.type, logits, sense)
             extra["alternatives"] = {name: (1 - sense_prob) * share for name, share in others.items()}
-        lemma = self.inventory.lemmatizer.lemma(word, item.type)
+        lemma = self.inventory.lemmatizer.lemma(sent.tokens[prop.pred], prop.type)
         return replace(prop, lemma=lemma, sense=sense, sense_prob=sense_prob, extra=extra)
 
     def _sense_log_odds(self, sense: str, prob: float, logits: npt.NDArray[np.float32]) -> float:

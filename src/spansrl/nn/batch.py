@@ -219,7 +219,10 @@ class Corpus:
         """
         items, lengths = self._items(by_sentence, shares, epoch)
         order = np.random.default_rng([seed, epoch])
-        return [items[chosen] for chosen in _shuffled(lengths, batch_size, order)]
+        shuffled = order.permutation(len(items))
+        by_length = items[shuffled[np.argsort(lengths[shuffled], kind="stable")]]
+        batches = [by_length[k : k + batch_size] for k in range(0, len(by_length), batch_size)]
+        return [batches[k] for k in order.permutation(len(batches))]
 
     def steps(self, batch_size: int, shares: Sequence[float] = (), *, by_sentence: bool) -> int:
         return -(-len(self._items(by_sentence, shares)[0]) // batch_size)
@@ -251,11 +254,3 @@ class Corpus:
             used[first + np.take(order, chosen, mode="wrap")] = True
             first += size
         return used
-
-
-def _shuffled(lengths: IntArray, batch_size: int, order: np.random.Generator) -> list[IntArray]:
-    """Items of each batch: shuffled, stably sorted by length, cut, and the batches shuffled."""
-    shuffled = order.permutation(len(lengths))
-    by_length = shuffled[np.argsort(lengths[shuffled], kind="stable")]
-    cuts = [by_length[k : k + batch_size] for k in range(0, len(by_length), batch_size)]
-    return [cuts[k] for k in order.permutation(len(cuts))]

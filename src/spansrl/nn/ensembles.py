@@ -81,16 +81,9 @@ class Mixture(nn.Module):
         weights = self.gate.softmax(dim=0)
         return torch.stack([weight * part for weight, part in zip(weights, features, strict=True)]).sum(dim=0)
 
-    def loss(self, batch: Batch, inputs: MixtureInput) -> Tensor:
-        """Mean negative log-likelihood of the batch's gold arguments."""
-        return span_loss(self(inputs.features, batch.mask()), batch.pred, batch.gold)
-
-
-@dataclass(frozen=True, slots=True)
-class MixtureInput:
-    """Token vectors of a batch's propositions by each expert."""
-
-    features: tuple[Tensor, ...]  # M × (N, T, D)
+    def loss(self, batch: Batch, inputs: tuple[Tensor, ...]) -> Tensor:
+        """Mean negative log-likelihood of the batch's gold arguments; inputs as for `forward`"""
+        return span_loss(self(inputs, batch.mask()), batch.pred, batch.gold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +93,18 @@ class ExpertFeatures:
     corpus: Corpus
     stores: tuple[Ragged, ...]  # one row per proposition
 
-    def take(self, props: Any) -> MixtureInput:
-        return MixtureInput(tuple(torch.from_numpy(store.padded(props)).float() for store in self.stores))
+    def take(self, props: IntArray) -> tuple[Tensor, ...]:
+        """Each expert's token vectors (N, T, D) of the chosen propositions."""
+        return tuple(torch.from_numpy(store.padded(props)).float() for store in self.stores)
 
 
 def expert_features(
     experts: Sequence[Network], corpus: Corpus, cache: Path, progress: Progress | None = None
 ) -> ExpertFeatures:
     """The experts' features of a corpus, cached."""
-    data = propositions_fingerprint(corpus)
+    # The tokens, and where the predicates are.
+    indices = corpus.prop_sentence.tobytes() + corpus.prop_pred.tobytes()
+    data = hash_of(corpus_fingerprint(corpus.tokens) + hash_of(indices))
     lengths = corpus.lengths[corpus.prop_sentence].tolist()
     stores = []
     for expert in experts:
@@ -212,7 +208,7 @@ class MixtureModel(Ensemble):
         rows = [self._rows.get((encoding.sentences[s], pred), -1) for s, pred in pairs]
         if self._remembered is None or -1 in rows:
             return None
-        found = self._remembered.take(np.array(rows)).features
+        found = self._remembered.take(np.array(rows))
         missing = batch.longest - found[0].shape[1]
         return tuple(nn.functional.pad(part, (0, 0, 0, missing)) for part in found)
 
@@ -249,12 +245,6 @@ def role_rows(expert: Network, roles: Sequence[str]) -> Tensor:
     """W of an expert that scores spans, in the order of the given roles: (R, 2D)"""
     assert isinstance(expert.output, BoundaryOutput)  # callers have checked it
     return expert.output.roles.detach()[torch.from_numpy(expert.roles.ids(roles))]
-
-
-def propositions_fingerprint(corpus: Corpus) -> str:
-    """A hash of the tokens and of where the predicates are."""
-    indices = corpus.prop_sentence.tobytes() + corpus.prop_pred.tobytes()
-    return hash_of(corpus_fingerprint(corpus.tokens) + hash_of(indices))
 
 
 def fingerprint(expert: Network) -> str:

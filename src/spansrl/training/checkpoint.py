@@ -157,7 +157,10 @@ def save_state(
     if average is not None:
         tensors |= {f"average.{name}": value.cpu().contiguous() for name, value in average.tensors.items()}
         facts = {**facts, "averaged": average.steps}
-    for kind, state in _random_states(_device(module)).items():
+    random = {"cpu": torch.get_rng_state()}
+    if (device := _device(module)).type == "cuda":
+        random["cuda"] = torch.cuda.get_rng_state(device)
+    for kind, state in random.items():
         for rank, part in enumerate(workers.gather(state)):
             tensors[_random_key(kind, rank)] = part
     if not workers.is_first:
@@ -204,12 +207,6 @@ def load_state(
         reason = str(error).strip().splitlines()[-1].strip()
         raise ModelError(f"{path}: this state does not belong to the run's model: {reason}") from error
     return facts
-
-
-def _random_states(device: torch.device) -> dict[str, Tensor]:
-    """Random state of the CPU and, for a model on a GPU, of that GPU."""
-    states = {"cpu": torch.get_rng_state()}
-    return states | ({"cuda": torch.cuda.get_rng_state(device)} if device.type == "cuda" else {})
 
 
 def _device(module: nn.Module) -> torch.device:

@@ -50,12 +50,10 @@ class Workers:
         parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in used]
         flat = torch.cat([*(part.reshape(-1).float() for part in parts), totals.float()])
         self._all_reduce(flat)
-        start = 0
-        for parameter in used:
-            size = parameter.numel()
-            parameter.grad = flat[start : start + size].view_as(parameter).to(parameter.dtype)
-            start += size
-        return flat[start:]
+        *sums, totals = torch.split(flat, [*(parameter.numel() for parameter in used), len(totals)])
+        for parameter, summed in zip(used, sums, strict=True):
+            parameter.grad = summed.view_as(parameter).to(parameter.dtype)
+        return totals
 
     def any(self, *flags: bool) -> tuple[bool, ...]:
         """Whether each flag is set in any process."""

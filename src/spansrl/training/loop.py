@@ -106,7 +106,9 @@ def train(
         unread: list[Tensor] = []  # (2,) each: loss and number of propositions
         for done, example in enumerate(examples.epoch(epoch, skip=position.step), start=position.step + 1):
             number = epoch * per_epoch + done
-            rate = set_rate(optimizer, config, rate_factor(config, number - 1, per_epoch))
+            factor = rate_factor(config, number - 1, per_epoch)
+            for group in optimizer.param_groups:
+                group["lr"] = group["base_rate"] * factor
             unread.append(_update(model, optimizer, example, config, workers, checked=reads_every == 1))
             average.update()
             if done % reads_every and done < per_epoch:
@@ -114,7 +116,7 @@ def train(
             position, n_props = _read(unread, position)
             unread.clear()
             mean = position.loss_sum / done
-            yield Step(position, epoch, number, total, mean, rate, n_props=n_props)
+            yield Step(position, epoch, number, total, mean, config.rate * factor, n_props=n_props)
         # A run may resume right here, so nothing below depends on variables of the loop above.
         with average.applied():
             dev = evaluate() if workers.is_first else None
@@ -227,16 +229,14 @@ def _device(model: Trainable) -> torch.device:
 
 def make_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.Adam:
     """Adam with coupled L2; the layers of a fine-tuned encoder may have their own rates."""
-    layers = {name: _layer_of(name) for name, p in model.named_parameters() if p.requires_grad}
-    top = max((layer for layer in layers.values() if layer is not None), default=0)
+    trained = [(_layer_of(name), p) for name, p in model.named_parameters() if p.requires_grad]
+    top = max((layer for layer, _ in trained if layer is not None), default=0)
     groups: dict[float, list[nn.Parameter]] = {}
-    for name, parameter in model.named_parameters():
-        if parameter.requires_grad:
-            layer = layers[name]
-            rate = config.rate
-            if layer is not None:
-                rate = (config.embedder_rate or config.rate) * config.layer_decay ** (top - layer)
-            groups.setdefault(rate, []).append(parameter)
+    for layer, parameter in trained:
+        rate = config.rate
+        if layer is not None:
+            rate = (config.embedder_rate or config.rate) * config.layer_decay ** (top - layer)
+        groups.setdefault(rate, []).append(parameter)
     settings = [{"params": params, "base_rate": rate} for rate, params in groups.items()]
     return torch.optim.Adam(settings, lr=config.rate, betas=(0.9, 0.999), weight_decay=config.l2, fused=True)
 
@@ -259,10 +259,3 @@ def rate_factor(config: TrainingConfig, step: int, per_epoch: int) -> float:
         return float(0.5 ** max(0, step // per_epoch // 25 - 1))
     hold = max(config.hold * total, warmup)
     return 1.0 if step < hold else (total - step) / max(1.0, total - hold)
-
-
-def set_rate(optimizer: torch.optim.Optimizer, config: TrainingConfig, factor: float) -> float:
-    """Give every group its base rate times the factor; returns the main rate."""
-    for group in optimizer.param_groups:
-        group["lr"] = group["base_rate"] * factor
-    return config.rate * factor

@@ -75,41 +75,42 @@ def quantized(values: Array) -> tuple[Array, Array, int]:
     return stored, scale, axis
 
 
-def _as_half(values: Array, name: str) -> tuple[list[Any], Any]:
+def _as_half(values: Array, name: str) -> tuple[list[Any], list[Any]]:
     from onnx import TensorProto, helper, numpy_helper
 
     with np.errstate(over="ignore"):
         half = values.astype(np.float16)
     if not np.isfinite(half).all():
-        return [], None
+        return [], []
     stored = f"{name}.half"
     node = helper.make_node("Cast", [stored], [name], to=TensorProto.FLOAT)
-    return [numpy_helper.from_array(half, stored)], node
+    return [numpy_helper.from_array(half, stored)], [node]
 
 
-def _as_int8(values: Array, name: str) -> tuple[list[Any], Any]:
+def _as_int8(values: Array, name: str) -> tuple[list[Any], list[Any]]:
     from onnx import helper, numpy_helper
 
     if values.ndim < 2:
-        return [], None
+        return [], []
     stored, scale, axis = quantized(values)
-    names = f"{name}.int8", f"{name}.scale"
-    node = helper.make_node("DequantizeLinear", list(names), [name], axis=axis)
-    return [numpy_helper.from_array(stored, names[0]), numpy_helper.from_array(scale, names[1])], node
+    arrays = {f"{name}.int8": stored, f"{name}.scale": scale}
+    node = helper.make_node("DequantizeLinear", list(arrays), [name], axis=axis)
+    return [numpy_helper.from_array(array, key) for key, array in arrays.items()], [node]
 
 
-def _replace(graph: Any, store: Callable[[Array, str], tuple[list[Any], Any]]) -> None:
-    """Replace large float tensors by stored ones, each with a node that loading folds away."""
+def _replace(graph: Any, store: Callable[[Array, str], tuple[list[Any], list[Any]]]) -> None:
+    """Replace large float tensors by stored ones, each with a node that loading folds away.
+
+    `store` returns stored tensors and nodes, or nothing for a tensor that cannot be stored.
+    """
     from onnx import TensorProto, numpy_helper
 
     kept, nodes = [], []
     for tensor in graph.initializer:
-        stored: list[Any] = []
-        node = None
-        if tensor.data_type == TensorProto.FLOAT and np.prod(tensor.dims) >= _SMALLEST:
-            stored, node = store(numpy_helper.to_array(tensor), tensor.name)
+        is_large = tensor.data_type == TensorProto.FLOAT and np.prod(tensor.dims) >= _SMALLEST
+        stored, added = store(numpy_helper.to_array(tensor), tensor.name) if is_large else ([], [])
         kept += stored or [tensor]
-        nodes += [node] if node is not None else []
+        nodes += added
     _set(graph, kept, [*nodes, *graph.node])
 
 

@@ -105,7 +105,8 @@ def start_from(network: Network, source: Network, name: str) -> list[str]:
     kept = 0
     for key in sorted(set(own) & set(given)):
         if key in rows:
-            _copy_rows(own[key], given[key], rows[key])
+            here, there = (torch.meshgrid(*part, indexing="ij") for part in zip(*rows[key], strict=True))
+            own[key][here] = given[key][there]
         elif own[key].shape == given[key].shape:
             own[key].copy_(given[key])
         else:
@@ -146,14 +147,6 @@ def _pairs(own: Sequence[str], given: Sequence[str]) -> Pairs:
     pairs = [(k, index[name]) for k, name in enumerate(own) if name in index]
     here, there = torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).T
     return here, there
-
-
-def _copy_rows(own: Tensor, given: Tensor, axes: Sequence[Pairs]) -> None:
-    here, there = axes[0]
-    if len(axes) == 1:
-        own[here] = given[there]
-    else:
-        own[here[:, None], axes[1][0]] = given[there[:, None], axes[1][1]]
 
 
 def _kept(what: str, own: Sequence[str], given: Sequence[str]) -> str:

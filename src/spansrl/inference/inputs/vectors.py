@@ -74,7 +74,9 @@ class Vectors:
 
     def normalize(self, token: str) -> str:
         """The word whose row represents the token."""
-        return next((word for word in _spellings(token) if word in self._ids), self.words[self.unknown])
+        word = token.lower()
+        spellings = (word, *_BRACKET_SPELLINGS.get(word, ()))  # best first
+        return next((spelling for spelling in spellings if spelling in self._ids), self.words[self.unknown])
 
     def lookup(self, tokens: Sequence[str]) -> NDArray[np.int64]:
         """The tokens' rows in `matrix`."""
@@ -97,12 +99,6 @@ def read_vectors(path: Path, *, words_path: Path | None = None) -> Vectors:
         first_lines[UNKNOWN_WORDS[0]] = 0
         matrix.append(np.asarray(np.mean(matrix, axis=0, dtype=np.float64), np.float32))
     return Vectors(tuple(first_lines), np.stack(matrix))
-
-
-def _spellings(token: str) -> tuple[str, ...]:
-    """The words to look for, best first."""
-    word = token.lower()
-    return (word, *_BRACKET_SPELLINGS.get(word, ()))
 
 
 def _lines(path: Path) -> Iterator[bytes]:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from spansrl.inference.config import EmbedderConfig
 from spansrl.inference.directory import file_hash
-from spansrl.nn.embedders.base import Embedder, EncoderGraph, Examples, Graph
+from spansrl.nn.embedders.base import Embedder, EncoderGraph, Graph
 from spansrl.nn.embedders.elmo import Elmo, batch_char_ids
 from spansrl.nn.embedders.features import Tokens, hash_of
 from spansrl.nn.embedders.layered import LayeredEmbedder, ScalarMix, copy_encoder
@@ -47,7 +47,10 @@ class ElmoSource:
 
     def graph(self, mix: ScalarMix, tasks: TaskHeads | None) -> Graph:
         module = CharactersGraph(self.elmo, mix, tasks)
-        return Graph(module, _character_examples(), module.names())
+        chars, words, mask = batch_char_ids([["Birds", "sing", "."], ["Why", "?"]])
+        axes = {0: "sentences", 1: "words"}  # words are tokens and boundaries
+        inputs = {"chars": (chars, {0: "distinct"}), "words": (words, axes), "mask": (mask, axes)}
+        return Graph(module, inputs, module.names())
 
 
 class CharactersGraph(EncoderGraph):
@@ -61,12 +64,6 @@ class CharactersGraph(EncoderGraph):
     def forward(self, chars: Tensor, words: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
         """chars (W, 50), words (S, T + 2), mask (S, T + 2), as in a `CharacterBatch`"""
         return self.outputs(self.mix(self.elmo.read(self.elmo.char_cnn(chars)[words], mask)))
-
-
-def _character_examples() -> Examples:
-    chars, words, mask = batch_char_ids([["Birds", "sing", "."], ["Why", "?"]])
-    axes = {0: "sentences", 1: "words"}  # words are tokens and boundaries
-    return {"chars": (chars, {0: "distinct"}), "words": (words, axes), "mask": (mask, axes)}
 
 
 def build(config: EmbedderConfig, sentences: Sequence[Tokens]) -> Embedder:

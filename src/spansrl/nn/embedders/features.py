@@ -7,9 +7,9 @@ name consists of the hashes of encoder and corpus: runs share it, and a change i
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -35,23 +35,15 @@ class FeatureSource(Protocol):
         """(T, n_layers, width) for each sentence; callers pass sentences of similar length."""
 
 
-def compute_features(source: FeatureSource, sentences: Sequence[Tokens]) -> Ragged:
-    """Features of a few sentences, in memory."""
-    out: list[npt.NDArray[np.float32]] = [np.zeros((0, source.n_layers, source.width), np.float32)] * len(
-        sentences
-    )
-    for rows in _batches([len(tokens) for tokens in sentences]):
-        for row, features in zip(rows, source.compute([sentences[row] for row in rows]), strict=True):
-            out[row] = features
-    return Ragged.of(out, like=np.zeros((0, source.n_layers, source.width), np.float32))
-
-
-def cached_features(
-    source: FeatureSource, sentences: Sequence[Tokens], directory: Path, progress: Progress | None = None
+def compute_features(
+    source: FeatureSource, sentences: Sequence[Tokens], cache: Path | None, progress: Progress | None = None
 ) -> Ragged:
-    """Features of a corpus, memory-mapped from the cache; computed first if they are not cached yet."""
+    """Features of sentences, memory-mapped from the cache, where there is one."""
+    path = None
+    if cache is not None:
+        path = cache / f"{source.fingerprint()[:16]}-{corpus_fingerprint(sentences)[:16]}.npy"
     return cached_rows(
-        directory / f"{source.fingerprint()[:16]}-{corpus_fingerprint(sentences)[:16]}.npy",
+        path,
         [len(tokens) for tokens in sentences],
         (source.n_layers, source.width),
         lambda rows: source.compute([sentences[row] for row in rows]),
@@ -60,33 +52,35 @@ def cached_features(
 
 
 def cached_rows(
-    path: Path,
+    path: Path | None,
     lengths: Sequence[int],
     item_shape: tuple[int, ...],
     compute: Callable[[list[int]], Sequence[npt.NDArray[np.float32]]],
     progress: Progress | None = None,
 ) -> Ragged:
-    """Rows of the given lengths, memory-mapped; if there is no file yet, `compute` makes them in groups."""
+    """Rows of the given lengths, which `compute` makes in groups; with a path, once, and memory-mapped."""
     offsets = offsets_of(lengths)
+    shape = (int(offsets[-1]), *item_shape)
+
+    def filled(out: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        done = 0
+        for rows in batches_by_length(lengths, limit=4096, max_rows=256):
+            for row, features in zip(rows, compute(rows), strict=True):
+                out[offsets[row] : offsets[row + 1]] = features
+            done += len(rows)
+            if progress is not None:
+                progress("computing features", done, len(lengths))
+        return out
+
+    if path is None:
+        return Ragged(filled(np.empty(shape, np.float32)), offsets)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as (partial,):
-            out = np.lib.format.open_memmap(
-                partial, mode="w+", dtype=np.float16, shape=(int(offsets[-1]), *item_shape)
-            )
-            done = 0
-            for rows in _batches(lengths):
-                for row, features in zip(rows, compute(rows), strict=True):
-                    out[offsets[row] : offsets[row + 1]] = features
-                done += len(rows)
-                if progress is not None:
-                    progress("computing features", done, len(lengths))
+            out = np.lib.format.open_memmap(partial, mode="w+", dtype=np.float16, shape=shape)
+            filled(out)
             out.flush()
     return Ragged(np.load(path, mmap_mode="r", allow_pickle=False), offsets)
-
-
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    return batches_by_length(lengths, limit=4096, max_rows=256)
 
 
 def corpus_fingerprint(sentences: Sequence[Tokens]) -> str:

@@ -17,7 +17,6 @@ from spansrl.nn.embedders.features import (
     FeatureSource,
     Progress,
     Tokens,
-    cached_features,
     compute_features,
     corpus_fingerprint,
 )
@@ -81,9 +80,7 @@ class LayeredEmbedder(Embedder):
         if found and len(found) == len(known):
             rows = [store.values[store.offsets[row] : store.offsets[row + 1]] for store, row in found]
             return Ragged.of(rows, like=found[0][0].values[:0])
-        if cache is None:
-            return compute_features(self.source, sentences)
-        return cached_features(self.source, sentences, cache, progress)
+        return compute_features(self.source, sentences, cache, progress)
 
     def forward(self, features: Tensor) -> Tensor:
         """features (S, T, L, D) -> (S, T, D)"""

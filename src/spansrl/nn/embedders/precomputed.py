@@ -69,17 +69,14 @@ def read_precomputed_features(
     memory.
     """
     with open_precomputed(path) as vectors:
-
-        def layers(rows: Sequence[int]) -> list[npt.NDArray[np.float32]]:
-            return [np.moveaxis(vectors.layers(row, len(sentences[row])), 0, 1) for row in rows]
-
-        if cache is None:
-            return Ragged.of(layers(range(len(sentences))), like=np.zeros((0, 1, 1), np.float32))
+        stored = None
+        if cache is not None:
+            stored = cache / f"precomputed-{file_hash(path)[:16]}-{corpus_fingerprint(sentences)[:16]}.npy"
         return cached_rows(
-            cache / f"precomputed-{file_hash(path)[:16]}-{corpus_fingerprint(sentences)[:16]}.npy",
+            stored,
             [len(tokens) for tokens in sentences],
             (vectors.n_layers, vectors.width),
-            layers,
+            lambda rows: [np.moveaxis(vectors.layers(row, len(sentences[row])), 0, 1) for row in rows],
             progress,
         )
 

@@ -5,52 +5,43 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
-from torch import Tensor, nn
+from torch import Tensor
 
-from spansrl.arrays import Ragged
+from spansrl.arrays import IntArray
 from spansrl.errors import ModelError
 from spansrl.inference.config import EmbedderConfig
 from spansrl.inference.directory import read_words
 from spansrl.inference.inputs.vectors import Vectors, read_vectors
-from spansrl.nn.embedders.base import Embedder, Graph
-from spansrl.nn.embedders.features import Progress, Tokens
-from spansrl.nn.embedders.words import words_graph, write_words
-from spansrl.nn.tasks import TaskHeads
+from spansrl.nn.embedders.base import Embedder
+from spansrl.nn.embedders.features import Tokens
+from spansrl.nn.embedders.words import LookupEmbedder
+
+MATRIX = "vectors.safetensors"
 
 
-class VectorEmbedder(Embedder):
-    """Static vectors read from a text file, never updated."""
+class VectorEmbedder(LookupEmbedder):
+    """The vectors of all words of a file, because new text has words that training never saw."""
 
     matrix: Tensor
 
     def __init__(self, vectors: Vectors, dropout: float) -> None:
-        super().__init__()
+        super().__init__(vectors.words, vectors.width, dropout)
         self.vectors = vectors
         self.register_buffer("matrix", torch.from_numpy(vectors.matrix), persistent=False)
-        self.dropout = nn.Dropout(dropout)
-        self.width = vectors.width
 
-    def prepare(
-        self, sentences: Sequence[Tokens], cache: Path | None = None, progress: Progress | None = None
-    ) -> Ragged:
-        return Ragged.of([self.vectors.lookup(tokens) for tokens in sentences], like=np.zeros(0, np.int64))
+    def lookup(self, tokens: Tokens) -> IntArray:
+        return self.vectors.lookup(tokens)
 
     def forward(self, ids: Tensor) -> Tensor:
         """ids (S, T) -> (S, T, width)"""
         return self.dropout(self.matrix[ids])
 
     def save_files(self, files: Path) -> None:
-        """All words with their vectors, because new text has words that training never saw."""
-        write_words(files, self.vectors.words)
-        save_file({"matrix": self.vectors.matrix}, files / "vectors.safetensors")
-
-    def graph(self, tasks: TaskHeads | None) -> Graph:
-        return words_graph(self, tasks)
+        super().save_files(files)
+        save_file({"matrix": self.vectors.matrix}, files / MATRIX)
 
 
 def build(config: EmbedderConfig, sentences: Sequence[Tokens]) -> Embedder:
@@ -59,12 +50,8 @@ def build(config: EmbedderConfig, sentences: Sequence[Tokens]) -> Embedder:
 
 
 def load(config: EmbedderConfig, files: Path) -> Embedder:
-    return VectorEmbedder(Vectors(read_words(files), _read_matrix(files)), config.dropout)
-
-
-def _read_matrix(files: Path) -> npt.NDArray[np.float32]:
-    path = files / "vectors.safetensors"
     try:
-        return load_file(path)["matrix"]
+        matrix = load_file(files / MATRIX)["matrix"]
     except (OSError, SafetensorError, KeyError) as error:
-        raise ModelError(f"{path}: cannot read the model's vectors: {error}") from error
+        raise ModelError(f"{files / MATRIX}: cannot read the model's vectors: {error}") from error
+    return VectorEmbedder(Vectors(read_words(files), matrix), config.dropout)

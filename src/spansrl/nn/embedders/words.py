@@ -1,8 +1,9 @@
-"""Vectors of whole words, trained with everything else."""
+"""Vectors of whole words, trained with everything else, and what all embedders of whole words share."""
 
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from spansrl.arrays import Ragged
+from spansrl.arrays import IntArray, Ragged
 from spansrl.inference.config import EmbedderConfig
 from spansrl.inference.directory import WORDS, read_words, write_bytes
 from spansrl.language.vocabulary import UNKNOWN, Vocabulary, frequent_words
@@ -19,32 +20,31 @@ from spansrl.nn.embedders.features import Progress, Tokens
 from spansrl.nn.tasks import TaskHeads
 
 
-class WordEmbedder(Embedder):
-    """Vectors of the training data's lower-cased words, trained with everything else."""
+class LookupEmbedder(Embedder):
+    """Ids of whole words (S, T) -> their vectors (S, T, width)."""
 
     def __init__(self, words: Sequence[str], width: int, dropout: float) -> None:
         super().__init__()
-        self.vocab = Vocabulary([UNKNOWN, *words], unknown=0)
-        self.vectors = nn.Embedding(len(self.vocab), width)
-        self.dropout = nn.Dropout(dropout)
+        self.words = words  # those that have vectors
         self.width = width
-        nn.init.normal_(self.vectors.weight, std=0.1)
+        self.dropout = nn.Dropout(dropout)
+
+    @abstractmethod
+    def lookup(self, tokens: Tokens) -> IntArray:
+        """The ids of a sentence's tokens."""
 
     def prepare(
         self, sentences: Sequence[Tokens], cache: Path | None = None, progress: Progress | None = None
     ) -> Ragged:
-        rows = [self.vocab.ids([token.lower() for token in tokens]) for tokens in sentences]
-        return Ragged.of(rows, like=np.zeros(0, np.int64))
-
-    def forward(self, ids: Tensor) -> Tensor:
-        """ids (S, T) -> (S, T, width)"""
-        return self.dropout(self.vectors(ids))
+        return Ragged.of([self.lookup(tokens) for tokens in sentences], like=np.zeros(0, np.int64))
 
     def save_files(self, files: Path) -> None:
-        write_words(files, self.vocab.items[1:])
+        """One word per line, as JSON: tokens may contain any character, even a line break."""
+        write_bytes(files / WORDS, (json.dumps(self.words, indent=0) + "\n").encode())
 
     def graph(self, tasks: TaskHeads | None) -> Graph:
-        return words_graph(self, tasks)
+        module = WordsGraph(self, tasks)
+        return Graph(module, {"ids": (torch.zeros(2, 5, dtype=torch.long), SENTENCES_TOKENS)}, module.names())
 
 
 class WordsGraph(EncoderGraph):
@@ -59,9 +59,21 @@ class WordsGraph(EncoderGraph):
         return self.outputs(self.embedder(ids))
 
 
-def words_graph(embedder: Embedder, tasks: TaskHeads | None) -> Graph:
-    module = WordsGraph(embedder, tasks)
-    return Graph(module, {"ids": (torch.zeros(2, 5, dtype=torch.long), SENTENCES_TOKENS)}, module.names())
+class WordEmbedder(LookupEmbedder):
+    """Vectors of the training data's lower-cased words, trained with everything else."""
+
+    def __init__(self, words: Sequence[str], width: int, dropout: float) -> None:
+        super().__init__(words, width, dropout)
+        self.vocab = Vocabulary([UNKNOWN, *words], unknown=0)
+        self.vectors = nn.Embedding(len(self.vocab), width)
+        nn.init.normal_(self.vectors.weight, std=0.1)
+
+    def lookup(self, tokens: Tokens) -> IntArray:
+        return self.vocab.ids([token.lower() for token in tokens])
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """ids (S, T) -> (S, T, width)"""
+        return self.dropout(self.vectors(ids))
 
 
 def build(config: EmbedderConfig, sentences: Sequence[Tokens]) -> Embedder:
@@ -70,8 +82,3 @@ def build(config: EmbedderConfig, sentences: Sequence[Tokens]) -> Embedder:
 
 def load(config: EmbedderConfig, files: Path) -> Embedder:
     return WordEmbedder(read_words(files), config.width, config.dropout)
-
-
-def write_words(files: Path, words: Sequence[str]) -> None:
-    """One per line, as JSON: tokens may contain any character, even a line break."""
-    write_bytes(files / WORDS, (json.dumps(words, indent=0) + "\n").encode())

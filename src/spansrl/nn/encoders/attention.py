@@ -56,17 +56,13 @@ class AttentionStack(nn.Module):
 class SelfAttention(nn.Module):
     """Projected token vectors plus a position signal, and layers of self-attention over them."""
 
-    def __init__(self, in_width: int, width: int, heads: int, layers: int, dropout: float) -> None:
+    def __init__(self, in_width: int, config: EncoderConfig) -> None:
         super().__init__()
-        self.token = nn.Linear(in_width, width)
-        self.stack = AttentionStack(width, heads, layers, dropout)
-        self.dropout = nn.Dropout(dropout)
-        self.out_width = width
+        self.token = nn.Linear(in_width, config.width)
+        self.stack = AttentionStack(config.width, config.attention_heads, config.layers, config.dropout)
+        self.dropout = nn.Dropout(config.dropout)
+        self.out_width = config.width
         init_linear(self.token)
-
-    @classmethod
-    def of(cls, in_width: int, config: EncoderConfig) -> SelfAttention:
-        return cls(in_width, config.width, config.attention_heads, config.layers, config.dropout)
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         """x (N, T, in_width), lengths (N,) -> (N, T, width), undefined at padding"""

@@ -16,23 +16,16 @@ from spansrl.nn.recurrence import reversal, take
 
 
 class InterleavedLSTM(nn.Module):
-    """`layers` one-directional LSTMs with ReLU connections; dropout on every LSTM's input."""
+    """One-directional LSTMs with ReLU connections; dropout on every LSTM's input."""
 
-    def __init__(self, in_width: int, width: int, layers: int, dropout: float) -> None:
+    def __init__(self, in_width: int, config: EncoderConfig) -> None:
         super().__init__()
-        widths = [in_width] + [width] * (layers - 1)
+        width = config.width
+        widths = [in_width] + [width] * (config.layers - 1)
         self.lstms = nn.ModuleList(nn.LSTM(w, width, batch_first=True) for w in widths)
         self.connections = nn.ModuleList(nn.Linear(w + width, width) for w in widths)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(config.dropout)
         self.out_width = width
-        self.reset_parameters()
-
-    @classmethod
-    def of(cls, in_width: int, config: EncoderConfig) -> InterleavedLSTM:
-        return cls(in_width, config.width, config.layers, config.dropout)
-
-    def reset_parameters(self) -> None:
-        """Orthonormal for each gate's block, Glorot for the connections, zero biases."""
         for name, parameter in self.lstms.named_parameters():
             if "weight" in name:
                 for gate in parameter.data.chunk(4):

@@ -18,15 +18,11 @@ from spansrl.nn.recurrence import Tensors, reversal, run_steps, take
 class HighwayLSTM(nn.Module):
     """Layers that read left to right and right to left in turn."""
 
-    def __init__(self, in_width: int, width: int, layers: int, dropout: float) -> None:
+    def __init__(self, in_width: int, config: EncoderConfig) -> None:
         super().__init__()
-        widths = [in_width] + [width] * (layers - 1)
-        self.layers = nn.ModuleList(HighwayLayer(w, width, dropout) for w in widths)
-        self.out_width = width
-
-    @classmethod
-    def of(cls, in_width: int, config: EncoderConfig) -> HighwayLSTM:
-        return cls(in_width, config.width, config.layers, config.dropout)
+        widths = [in_width] + [config.width] * (config.layers - 1)
+        self.layers = nn.ModuleList(HighwayLayer(w, config.width, config.dropout) for w in widths)
+        self.out_width = config.width
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         """x (N, T, in_width), lengths (N,) -> (N, T, width), undefined at padding"""
@@ -57,15 +53,12 @@ class HighwayLayer(nn.Module):
         inputs = self.inputs(x).transpose(0, 1)  # (T, N, 6 · width)
 
         def step(state: Tensors, now: Tensor) -> tuple[Tensors, Tensor]:
-            hidden, memory = self._step(now, kept, *state)
+            hidden, memory = state  # (N, width) each
+            gates, carried = now[:, : 5 * self.width], now[:, 5 * self.width :]
+            enter, keep, leave, new, highway = (gates + self.hidden(hidden * kept)).chunk(5, dim=1)
+            memory = keep.sigmoid() * memory + enter.sigmoid() * new.tanh()
+            share = highway.sigmoid()
+            hidden = share * leave.sigmoid() * memory.tanh() + (1 - share) * carried
             return (hidden, memory), hidden
 
         return run_steps(step, (start, start), inputs).transpose(0, 1)
-
-    def _step(self, now: Tensor, kept: Tensor, hidden: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Inputs (N, 6 · width) and the state (N, width) twice -> the next state"""
-        gates, carried = now[:, : 5 * self.width], now[:, 5 * self.width :]
-        enter, keep, leave, new, highway = (gates + self.hidden(hidden * kept)).chunk(5, dim=1)
-        memory = keep.sigmoid() * memory + enter.sigmoid() * new.tanh()
-        share = highway.sigmoid()
-        return share * leave.sigmoid() * memory.tanh() + (1 - share) * carried, memory

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import torch
@@ -22,11 +23,7 @@ class SequenceEncoder(Protocol):
         """x (N, T, in_width), lengths (N,) -> (N, T, out_width), undefined at padding"""
 
 
-class SequenceKind(Protocol):
-    """A class of sequence encoders; the table is in `spansrl.nn.encoders`."""
-
-    def of(self, in_width: int, config: EncoderConfig) -> SequenceEncoder:
-        """A new encoder as the config describes it."""
+SequenceKind = Callable[[int, EncoderConfig], SequenceEncoder]  # width of the input, settings -> encoder
 
 
 class PredicateMark(nn.Module):
@@ -91,7 +88,7 @@ class MarkedEncoder(nn.Module):
     def __init__(self, in_width: int, config: EncoderConfig, kind: SequenceKind) -> None:
         super().__init__()
         self.mark = PredicateMark(config.mark_width)
-        self.lstm = kind.of(in_width + config.mark_width, config)  # the name in all saved models
+        self.lstm = kind(in_width + config.mark_width, config)  # the name in all saved models
         self.out_width = self.lstm.out_width
 
     def forward(self, x: Tensor, batch: Batch) -> Tensor:
@@ -106,7 +103,7 @@ class OnePassEncoder(nn.Module):
 
     def __init__(self, in_width: int, config: EncoderConfig, kind: SequenceKind | None) -> None:
         super().__init__()
-        self.lstm = None if kind is None else kind.of(in_width, config)
+        self.lstm = None if kind is None else kind(in_width, config)
         head_width = in_width if self.lstm is None else self.lstm.out_width
         self.head = PredicateHead(head_width, config)
         self.out_width = self.head.out_width

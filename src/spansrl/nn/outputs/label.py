@@ -21,15 +21,9 @@ PAIRS = 1 << 20  # pairs of tokens, over all propositions of a chunk
 class LabelOutput(BoundaryOutput):
     """The paper's score with the normalization that the paper argues against."""
 
-    def forward(self, h: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """h (N, T, D), mask (N, T) -> start (N, T, R), end (N, T, R)"""
-        arrays = self.arrays(h, mask)
-        return arrays["start"], arrays["end"]
-
     def gold_loss(self, h: Tensor, mask: Tensor, pred: Tensor, gold: Gold) -> Tensor:
         """−Σ over all spans of log P(its role or none), as the mean over propositions"""
-        start, end = self(h, mask)
-        return label_loss(start, end, mask, gold)
+        return label_loss(**self.arrays(h, mask), mask=mask, gold=gold)
 
 
 def label_loss(start: Tensor, end: Tensor, mask: Tensor, gold: Gold) -> Tensor:
