@@ -31,7 +31,7 @@ RAW = {
     "polished-1": 0,
     "student-25k": 25_000,
     "student-100k": 100_000,
-    "student": 120_000,
+    "student": 70_000,
 }  # raw sentences of a run
 CORPORA = {"ewt-dev": "EWT dev", "ewt-test": "EWT test", "masc-dev": "MASC dev", "masc-test": "MASC test"}
 
@@ -161,7 +161,7 @@ def text_epochs() -> str:
         "student-25k": "a student of large's first stage: the same and 25,000 raw sentences",
         "student-25k-last": "its last stage: without raw text",
         "student-100k": "stage six: a student of large's first stage with 100,000 raw sentences",
-        "student": "stage seven, small: a student of large with 120,000 raw sentences, without dropout",
+        "student": "stage seven, small: a student of large with 70,000 raw sentences, without dropout",
     }
     logs = {
         title: [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -92,7 +92,7 @@ def _large(training: dict[str, Any], best: int) -> dict[str, str]:
 def _small(training: dict[str, Any], best: int) -> dict[str, str]:
     return {
         "title": "The small spansrl model for English text",
-        "raw": "120,000 sentences of 17 genres, labeled by the large model",
+        "raw": "70,000 sentences of 17 genres, labeled by the large model",
         "encoder": "started from all-MiniLM-L6-v2 (6 layers, 384 wide, uncased) and fine-tuned",
         "training": "an earlier version of this model (`experiments/text_model.sh`), then "
         "`configs/text-student.toml`: learning from the large model on raw text and on the labeled data "
