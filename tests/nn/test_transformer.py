@@ -253,6 +253,16 @@ def test_a_model_directory_is_complete_by_itself(tmp_path, finetune, half):
     assert label_given(load_network(save(loaded, tmp_path / "again"))) == expected
 
 
+def test_dropout_inside_a_fine_tuned_encoder_is_a_setting(bert):
+    config = EmbedderConfig(
+        kind="transformer", path=str(bert), finetune=True, dropout=0.5, inner_dropout=0.25
+    )
+    embedder = build_embedder(config, [])
+    inside = [module.p for module in embedder.transformer.modules() if isinstance(module, torch.nn.Dropout)]
+    assert inside
+    assert set(inside) == {0.25}
+
+
 def test_fine_tuning_changes_the_encoder(bert):
     network = make_transformer_network(bert, finetune=True).train()
     before = {name: p.detach().clone() for name, p in network.embedder.transformer.named_parameters()}

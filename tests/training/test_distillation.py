@@ -325,6 +325,21 @@ def test_a_student_learns_from_raw_text_and_its_teachers_run_once(tmp_path):
     assert taught_again.examples.corpus.n_props == student.examples.corpus.n_props
 
 
+def test_raw_text_in_which_teachers_find_no_predicate_teaches_that_there_is_none(tmp_path, monkeypatch):
+    none = np.zeros(0, np.int64)
+    monkeypatch.setattr(distillation, "_found", lambda classes, lengths: (none, none))
+    student = taught_run(tmp_path, raw="raw.jsonl")
+    assert student.examples.corpus.n_props == 4  # those with gold
+    losses = [event.step.loss for event in execute(student, tmp_path / "student")]
+    assert np.isfinite(losses).all()
+
+
+def test_targets_of_raw_text_stay_on_disk(tmp_path):
+    (_, own), (_, raw) = taught_run(tmp_path, raw="raw.jsonl").examples.corpus.taught.parts
+    assert isinstance(own.values, np.memmap)
+    assert isinstance(raw.values, np.memmap) or not len(raw.values)
+
+
 def test_chunks_make_no_difference(tmp_path, monkeypatch):
     whole = taught_run(tmp_path, raw="raw.jsonl").examples.corpus
     monkeypatch.setattr(distillation, "CHUNK", 2)
