@@ -31,7 +31,6 @@ LATE = {
     ("spansrl.nn.embedders.transformer", "transformers"),
     ("spansrl.jobs.sources", "spansrl"),
     ("spansrl.jobs.writing", "spansrl"),
-    ("spansrl.jobs.writing", "fcntl"),
 }
 # Late imports of higher layers: a model directory without ONNX graphs runs on torch.
 UPWARD = {("spansrl.inference.loading", "nn"), ("spansrl.inference.loading", "training")}
