@@ -69,6 +69,15 @@ def one_thread():
 
 
 @pytest.fixture(scope="session", autouse=True)
+def one_table_of_operators():
+    """Each graph that torch exports has it build its table of operators anew, which takes half a second."""
+    if "spansrl.training.export" in sys.modules and find_spec("onnxscript") is not None:
+        from torch.onnx._internal.exporter._registration import ONNXRegistry
+
+        ONNXRegistry.from_torchlib = staticmethod(cache(ONNXRegistry.from_torchlib))
+
+
+@pytest.fixture(scope="session", autouse=True)
 def ctrl_c_is_heard():
     """A job in the background of a shell starts with SIGINT ignored, and so would all that tests start."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
