@@ -12,8 +12,10 @@ DEV := .venv-dev
 # A user's settings must not reach into our environments.
 unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
 
-# Tests run in two processes; on a busy machine, run make test JOBS=1.
+# Tests run in two processes, a file in one of them, so that what its tests share is made once; on a busy machine,
+# run make test JOBS=1.
 JOBS := 2
+PYTEST = $(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test test-all test-pythons check format bench torture scores docs site clean
 
@@ -21,7 +23,7 @@ demo: $(BASE)/ready-$(KEY)
 	@PATH="$(CURDIR)/$(BASE)/bin:$$PATH" examples/demo.sh
 
 test: $(DEV)/ready-$(KEY)
-	$(DEV)/bin/python -m pytest -n $(JOBS)
+	$(PYTEST)
 
 # The quick tests of the base install on every other supported Python of this machine.
 test-pythons:
@@ -29,7 +31,7 @@ test-pythons:
 
 # With the tests that take long (the shipped model's whole recipe on toys, more families of exports).
 test-all: $(DEV)/ready-$(KEY)
-	$(DEV)/bin/python -m pytest -n $(JOBS) -m ''
+	$(PYTEST) -m ''
 
 check: $(DEV)/ready-$(KEY)
 	$(DEV)/bin/python -m ruff format --check .

@@ -9,6 +9,7 @@ import signal
 import sys
 import tarfile
 import threading
+from collections import Counter
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,6 +32,12 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     if missing and collection_path.name != "conftest.py":
         left_out.setdefault(missing[0], []).append(str(collection_path.relative_to(TESTS)))
     return True if missing else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests come first: two processes that take file after file then end together."""
+    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: -slow[item.path])
 
 
 def pytest_terminal_summary(terminalreporter) -> None:
@@ -66,6 +73,15 @@ def one_thread():
     """Small tensors gain nothing from threads, and tests share the machine; does not import torch."""
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_table_of_operators():
+    """Each graph that torch exports has it build its table of operators anew, which takes half a second."""
+    if "spansrl.training.export" in sys.modules and find_spec("onnxscript") is not None:
+        from torch.onnx._internal.exporter._registration import ONNXRegistry
+
+        ONNXRegistry.from_torchlib = staticmethod(cache(ONNXRegistry.from_torchlib))
 
 
 @pytest.fixture(scope="session", autouse=True)

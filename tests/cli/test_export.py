@@ -51,7 +51,7 @@ FAMILIES = [
     pytest.param("frozen", "span-once", marks=pytest.mark.long),
     ("frozen", "text"),
     ("tuned", "crf-once"),
-    ("tuned", "text"),
+    pytest.param("tuned", "text", marks=pytest.mark.long),  # in tests/inference/test_runtime.py, too
 ]
 
 
@@ -115,17 +115,17 @@ def graphs(run, tmp_path_factory):
 
 
 @pytest.fixture
-def ready_graphs(graphs, run, monkeypatch):
-    """Lets the command find its graphs ready-made; returns what gives the network to compare them with."""
+def ready(monkeypatch):
+    """A function that lets the command find graphs ready-made, with the network to compare them with."""
 
-    def compare_with(network: Network) -> None:
+    def use(graphs, network: Network) -> None:
         def copied(source, out):
             shutil.copytree(graphs, out, dirs_exist_ok=True)
             return network
 
         monkeypatch.setattr("spansrl.training.export.export_model", copied)
 
-    return compare_with
+    return use
 
 
 def test_an_exported_model_names_what_it_was_made_from_without_the_paths_of_the_machine():
@@ -146,8 +146,8 @@ def test_an_exported_model_names_what_it_was_made_from_without_the_paths_of_the_
     assert paths == before
 
 
-def test_a_model_appears_checked_and_sealed(call, tmp_path, run, ready_graphs):
-    ready_graphs(load_network(run))
+def test_a_model_appears_checked_and_sealed(call, tmp_path, run, graphs, ready):
+    ready(graphs, load_network(run))
     write_sentences("dev.jsonl", SENTENCES)
     code, out, err = call(str(run), "--out", "made/model", "--check", "dev.jsonl")
     assert (code, out) == (0, "")
@@ -169,8 +169,8 @@ def test_an_existing_directory_is_not_overwritten(call, tmp_path, run):
     assert list((tmp_path / "model").iterdir()) == []
 
 
-def test_a_model_that_differs_does_not_appear(call, tmp_path, run, ready_graphs):
-    ready_graphs(make_network(seed=2, **HEADS["span-once"]))
+def test_a_model_that_differs_does_not_appear(call, tmp_path, run, graphs, ready):
+    ready(graphs, make_network(seed=2, **HEADS["span-once"]))
     code, out, err = call(str(run), "--out", "model")
     assert (code, out) == (1, "")
     assert "not exported, because ONNX Runtime differs from torch: scores by " in err
@@ -211,8 +211,9 @@ def check_same_predicates(torch_model, exported) -> None:
 
 
 @pytest.mark.slow
-def test_rounded_weights_are_smaller_and_give_almost_the_same_scores(call, tmp_path):
+def test_rounded_weights_are_smaller_and_give_almost_the_same_scores(call, tmp_path, ready):
     save(make_network(encoder={"width": 64}), tmp_path / "run")
+    ready(tmp_path / "graphs", export_model(tmp_path / "run", tmp_path / "graphs"))
     sizes, starts = [], []
     for precision in ("full", "half", "int8"):
         code, _, err = call("run", "--out", precision, "--weights", precision)

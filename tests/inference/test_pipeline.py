@@ -110,11 +110,10 @@ def test_a_megabyte_of_one_character_is_no_problem(unit):
     assert "".join("".join(sent.tokens) for sent in document.sentences) == "".join(text.split())
 
 
-@pytest.mark.slow
-def test_a_megabyte_of_sentences_is_labeled():
-    text = "They called it off, didn't they?\n" * 30_000
+def test_a_text_of_very_many_sentences_is_labeled():
+    text = "They called it off, didn't they?\n" * 6_000
     document = SRL(text, predicates=["adjective"])
-    assert len(document.sentences) == 30_000
+    assert len(document.sentences) == 6_000
     assert_same_labels(
         [replace(document.sentences[-1], char_start=0)],
         list(SRL("They called it off, didn't they?", predicates=["adjective"]).sentences),

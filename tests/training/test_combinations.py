@@ -30,7 +30,15 @@ ENCODERS = {
 OUTPUTS = {kind: {"kind": kind} for kind in OUTPUT_KINDS} | {
     "crf-bio": {"kind": "crf", "transitions": "bio"},
 }
-CORE = [(output, "bilstm") for output in OUTPUTS] + [("span", kind) for kind in ENCODERS if kind != "bilstm"]
+QUICK = {("words", "none", output) for output in OUTPUTS}
+# Each embedder and each encoder once; exporting takes longer than with the above.
+SLOW = {
+    ("words", "bilstm", "crf"),
+    ("vectors", "highway", "segmental"),
+    ("elmo", "attention", "label"),
+    ("frozen", "none", "softmax"),
+    ("tuned", "after", "span"),
+}
 
 
 def settings(output: str, encoder: str) -> dict:
@@ -55,14 +63,12 @@ def embedder_settings(name: str, root) -> dict:
 
 
 def cases() -> list:
-    """Each output and each encoder once, over words; slow: once over each other embedder; long: the rest."""
-    core = {("words", encoder, output) for output, encoder in CORE}
-    slow = set(zip(EMBEDDERS, ENCODERS, OUTPUTS, strict=False))
-    found = []
-    for case in product(EMBEDDERS, ENCODERS, OUTPUTS):
-        mark = pytest.mark.slow if case in slow else pytest.mark.long
-        found.append(pytest.param(*case, marks=[] if case in core else [mark]))
-    return found
+    """All combinations; those that are neither quick nor slow are long."""
+    marks = dict.fromkeys(QUICK, ()) | dict.fromkeys(SLOW, pytest.mark.slow)
+    return [
+        pytest.param(*case, marks=marks.get(case, pytest.mark.long))
+        for case in product(EMBEDDERS, ENCODERS, OUTPUTS)
+    ]
 
 
 def labels(sentences) -> list:
@@ -72,6 +78,8 @@ def labels(sentences) -> list:
 def test_every_kind_is_tried(tmp_path):
     assert {section["kind"] for section in ENCODERS.values()} == set(ENCODER_KINDS)
     assert {embedder_settings(name, tmp_path)["kind"] for name in EMBEDDERS[:-1]} == set(EMBEDDER_KINDS)
+    embedders, encoders, outputs = map(set, zip(*QUICK | SLOW, strict=True))
+    assert (embedders, encoders, outputs) == (set(EMBEDDERS), set(ENCODERS), set(OUTPUTS))
 
 
 @pytest.mark.parametrize(("embedder", "encoder", "output"), cases())

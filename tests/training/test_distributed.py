@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -36,46 +37,65 @@ save_minutes = 0
 """
 
 
+@pytest.fixture(scope="module")
+def ask():
+    """A function that asks the program that forks processes."""
+    command = [sys.executable, str(Path(__file__).with_name("ranks.py"))]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+
+        def answer(**request) -> list[int]:
+            program.stdin.write(json.dumps(request) + "\n")
+            program.stdin.flush()
+            return json.loads(program.stdout.readline())
+
+        yield answer
+        program.stdin.close()
+
+
 @pytest.fixture
-def train(tmp_path):
-    """A function that starts training in some processes."""
+def settings(tmp_path):
+    """A function that returns the arguments of the command; the data are written."""
     for name in ("train", "dev"):
         write_sentences(tmp_path / f"{name}.jsonl", SENTENCES)
 
-    def started(out: str, processes: int, *, dropout: float = 0.0, epochs: int = 3, resume: bool = False):
+    def arguments(out: str, *, dropout: float = 0.0, epochs: int = 3, resume: bool = False) -> list[str]:
         config = tmp_path / "config.toml"
         config.write_text(CONFIG.format(dropout=dropout, epochs=epochs))
-        command = [
-            "-m",
-            "spansrl",
-            "train",
-            str(config),
-            "--data",
-            str(tmp_path),
-            "--out",
-            str(tmp_path / out),
+        given = [str(config), "--data", str(tmp_path), "--out", str(tmp_path / out), "--threads", "1"]
+        return ["spansrl", "train", *given, *(["--resume"] if resume else [])]
+
+    return arguments
+
+
+@pytest.fixture
+def train(settings, ask, tmp_path):
+    """A function that starts training in some processes, with the variables that torchrun sets."""
+
+    def started(out: str, processes: int, **options) -> list[int]:
+        group = {"WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+        ranks = [
+            (group | {"RANK": str(rank), "LOCAL_RANK": str(rank)}, str(tmp_path / f"{out}-{rank}.txt"))
+            for rank in range(processes)
         ]
-        command += ["--threads", "1", *(["--resume"] if resume else [])]
-        if processes > 1:
-            run = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
-            command = [*run, *command]
-        return subprocess.Popen(
-            [sys.executable, *command],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-            start_new_session=True,
-        )
+        return ask(argv=settings(out, **options), ranks=ranks)
 
     return started
 
 
-def finish(process) -> str:
-    with process:
-        _, errors = process.communicate(timeout=180)
-    assert process.returncode == 0, errors
-    return errors
+@pytest.fixture
+def finish(ask):
+    """A function that waits until processes have ended well."""
+
+    def waited(ranks: list[int]) -> None:
+        assert ask(wait=ranks) == [0] * len(ranks)
+
+    return waited
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
 
 
 def losses(folder) -> list[float]:
@@ -83,7 +103,7 @@ def losses(folder) -> list[float]:
 
 
 @pytest.mark.slow
-def test_two_processes_compute_what_one_computes_on_the_whole_batch(train, tmp_path):
+def test_two_processes_compute_what_one_computes_on_the_whole_batch(train, finish, tmp_path):
     finish(train("one", 1))
     finish(train("two", 2))
     assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=2e-4)
@@ -93,20 +113,27 @@ def test_two_processes_compute_what_one_computes_on_the_whole_batch(train, tmp_p
 
 
 @pytest.mark.slow
-def test_two_processes_resume_to_the_same_weights_after_being_killed(train, tmp_path):
+def test_two_processes_resume_to_the_same_weights_after_being_killed(train, finish, ask, tmp_path):
     finish(train("whole", 2, dropout=0.3, epochs=6))
-    process = train("cut", 2, dropout=0.3, epochs=6)
+    ranks = train("cut", 2, dropout=0.3, epochs=6)
     wait_for(tmp_path / "cut" / "state.safetensors")
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    for rank in ranks:
+        os.kill(rank, signal.SIGKILL)
+    assert ask(wait=ranks) == [-signal.SIGKILL] * 2
     finish(train("cut", 2, dropout=0.3, epochs=6, resume=True))
     whole, cut = (load_file(tmp_path / name / "weights.safetensors") for name in ("whole", "cut"))
     assert all(torch.equal(whole[name], cut[name]) for name in whole)
 
 
 @pytest.mark.slow
-def test_when_a_process_is_killed_the_other_ends_with_one_line(train, tmp_path):
-    process = train("out", 2, epochs=5000)
+def test_when_a_process_of_torchrun_is_killed_the_other_ends_with_one_line(settings, tmp_path):
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    process = subprocess.Popen(
+        [sys.executable, *torchrun, "-m", *settings("out", epochs=5000)],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
     wait_for(tmp_path / "out" / "state.safetensors")
     ranks = [int(found.parent.name) for found in Path("/proc").glob("[0-9]*/stat") if is_rank(found, process)]
     assert len(ranks) == 2
@@ -137,12 +164,10 @@ def wait_for(path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_of_two_processes_is_not_resumed_by_one(train, tmp_path):
+def test_a_run_of_two_processes_is_not_resumed_by_one(train, finish, ask, tmp_path):
     finish(train("two", 2, epochs=1))
-    with train("two", 1, epochs=1, resume=True) as process:
-        _, errors = process.communicate(timeout=120)
-    assert process.returncode == 1
-    assert "processes" in errors
+    assert ask(wait=train("two", 1, epochs=1, resume=True)) == [1]
+    assert "processes" in (tmp_path / "two-0.txt").read_text()
 
 
 def test_alone_nothing_is_sent():
@@ -175,9 +200,19 @@ print(*(file.read_text().strip() for file in Path("/proc/self/task").glob("*/com
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's list of threads")
 def test_no_thread_of_the_group_outlives_it():
-    run = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python"]
-    command = [sys.executable, *run, sys.executable, "-c", THREADS_LEFT]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=180)
-    assert done.returncode == 0, done.stderr
-    assert "python" in done.stdout
-    assert "gloo" not in done.stdout  # such a thread can abort a process that has finished
+    group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", THREADS_LEFT],
+            env={**os.environ, **group, "RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    for process in processes:
+        with process:
+            out, _ = process.communicate(timeout=180)
+        assert process.returncode == 0
+        assert "python" in out
+        assert "gloo" not in out  # such a thread can abort a process that has finished

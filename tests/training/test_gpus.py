@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from test_combinations import CORE, settings
+from test_combinations import ENCODERS, OUTPUTS, settings
 from test_loop import Evaluations, Line, Points, make_training, weights_of
 
 from builders import SENTENCES, make_prop, tagged
@@ -24,6 +24,8 @@ from spansrl.training.distributed import ALONE, Workers, joined, own_device
 from spansrl.training.loop import Position, train
 from spansrl.training.runs import Splits, prepare_run
 from tiny_bert import make_bert
+
+CORE = [(output, "bilstm") for output in OUTPUTS] + [("span", kind) for kind in ENCODERS if kind != "bilstm"]
 
 
 class LossesRead(Exception):  # noqa: N818 (not an error)
