@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -125,21 +126,35 @@ def test_two_processes_resume_to_the_same_weights_after_being_killed(train, fini
     assert all(torch.equal(whole[name], cut[name]) for name in whole)
 
 
+@pytest.fixture
+def torchrun(settings):
+    """A function that starts training in two processes by torchrun; what is left of it ends with the test."""
+    with contextlib.ExitStack() as started:
+
+        def start(out: str, **options) -> subprocess.Popen[str]:
+            run = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
+            process = subprocess.Popen(
+                [sys.executable, *run, *settings(out, **options)],
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "OMP_NUM_THREADS": "1"},
+                start_new_session=True,
+            )
+            started.enter_context(process)
+            started.callback(process.terminate)  # it ends its processes, too
+            return process
+
+        yield start
+
+
 @pytest.mark.slow
-def test_when_a_process_of_torchrun_is_killed_the_other_ends_with_one_line(settings, tmp_path):
-    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    process = subprocess.Popen(
-        [sys.executable, *torchrun, "-m", *settings("out", epochs=5000)],
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
+def test_when_a_process_of_torchrun_is_killed_the_other_ends_with_one_line(torchrun, tmp_path):
+    process = torchrun("out", epochs=5000)
     wait_for(tmp_path / "out" / "state.safetensors")
     ranks = [int(found.parent.name) for found in Path("/proc").glob("[0-9]*/stat") if is_rank(found, process)]
     assert len(ranks) == 2
     os.kill(max(ranks), signal.SIGKILL)
-    with process:
-        _, errors = process.communicate(timeout=120)
+    _, errors = process.communicate(timeout=300)
     assert process.returncode != 0
     said = [line for line in errors.splitlines() if line.startswith("spansrl: ")]
     assert len(said) == 1, errors
@@ -157,7 +172,7 @@ def is_rank(stat: Path, launcher) -> bool:
 
 
 def wait_for(path: Path) -> None:
-    end = time.monotonic() + 120
+    end = time.monotonic() + 300
     while not path.exists() and time.monotonic() < end:
         time.sleep(0.01)
     assert path.exists()
