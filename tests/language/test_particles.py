@@ -11,6 +11,7 @@ from spansrl.structures import Span
 def test_particles_are_part_of_the_name_of_a_sense():
     assert particles("look_forward_to.03") == ("forward", "to")
     assert particles("make.LV") == ()
+    assert particles("_.01") == ()
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,8 @@ _CONJUNCTIONS = frozenset("and or but when if because then with".split())
 @lru_cache(maxsize=8192)
 def particles(sense: str) -> tuple[str, ...]:
     """The particles of a sense: `("forward", "to")` for look_forward_to.03, none for look.01."""
-    return tuple(sense.rpartition(".")[0].split("_")[1:])
+    pieces = sense.rpartition(".")[0].split("_")
+    return tuple(pieces[1:]) if all(pieces) else ()  # a token of underscores has no particles
 
 
 def multiword_spans(tokens: Sequence[str], pred: int, sense: str) -> tuple[Span, ...] | None:
