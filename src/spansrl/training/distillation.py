@@ -21,7 +21,7 @@ from spansrl.formats.storage import replacing
 from spansrl.inference.batching import batches_by_length
 from spansrl.inference.directory import ARGUMENTS_GRAPH, ENCODER_GRAPH, file_hash
 from spansrl.inference.model import NO_PREDICATE, Encoding, Floats, PredicateScores, Prepared
-from spansrl.inference.runtime import OnnxModel
+from spansrl.inference.runtime import OnnxModel, Precision
 from spansrl.language.senses import SenseInventory
 from spansrl.nn.embedders.features import Progress, corpus_fingerprint, hash_of
 from spansrl.nn.ensembles import fingerprint
@@ -64,7 +64,8 @@ def load_teachers(config: DistillationConfig, student: Network) -> list[TrainedM
             )
         if directory.is_exported:
             threads = torch.get_num_threads()
-            teachers.append(OnnxModel(directory, threads=threads, precision=config.precision))
+            precision: Precision = "int8" if config.precision == "int8" else "full"
+            teachers.append(OnnxModel(directory, threads=threads, precision=precision))
         elif config.precision == "full":
             teachers.append(TorchModel(load_trained(directory)))
         else:
@@ -170,12 +171,13 @@ class Teachers:
         for row, choice in zip(candidates, choices, strict=True):
             row[: len(choice)] = choice
         is_offered = candidates >= 0
+        logits = [own.senses for own in scores if own.senses is not None]
         each = [
-            np.where(is_offered, np.take_along_axis(own.senses, candidates.clip(min=0), axis=1), -1e9)
-            for own in scores
+            np.where(is_offered, np.take_along_axis(own, candidates.clip(min=0), axis=1), -1e9)
+            for own in logits
         ]
         is_choice = is_offered.sum(axis=1, keepdims=True) > 1
-        return candidates, np.where(is_choice, _mean([_softmax(logits) for logits in each]), 0)
+        return candidates, np.where(is_choice, _mean([_softmax(own) for own in each]), 0)
 
 
 def _distillable(network: Network) -> DistillableOutput:
@@ -214,7 +216,7 @@ def _softmax(scores: Any) -> Floats:
 
 
 def _mean(parts: Sequence[Floats]) -> Floats:
-    return np.mean(parts, axis=0)
+    return np.asarray(np.mean(parts, axis=0))
 
 
 def _flat(x: Floats, lengths: IntArray) -> npt.NDArray[np.float16]:
