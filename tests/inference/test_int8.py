@@ -76,6 +76,31 @@ def test_products_are_close_to_those_in_full_precision_however_weights_are_store
         assert 0 < error < 0.03
 
 
+def test_weights_that_only_a_subgraph_reads_are_kept(tmp_path):
+    value, node = onnx.helper.make_tensor_value_info, onnx.helper.make_node
+    branches = [
+        onnx.helper.make_graph(
+            [node(operator, ["x", "weights"], [operator])],
+            operator,
+            [],
+            [value(operator, onnx.TensorProto.FLOAT, None)],
+        )
+        for operator in ("MatMul", "Add")
+    ]
+    graph = onnx.helper.make_graph(
+        [node("If", ["condition"], ["y"], then_branch=branches[0], else_branch=branches[1])],
+        "subgraphs",
+        [value("x", onnx.TensorProto.FLOAT, [4, 4]), value("condition", onnx.TensorProto.BOOL, [])],
+        [value("y", onnx.TensorProto.FLOAT, None)],
+        [onnx.numpy_helper.from_array(np.eye(4, dtype=np.float32), "weights")],
+    )
+    opset = [onnx.helper.make_opsetid("", 20)]
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opset, ir_version=9), tmp_path / "graph.onnx")
+    int8 = Graph(tmp_path / "graph.onnx", {"y"}, 1, "int8")
+    x = np.arange(16, dtype=np.float32).reshape(4, 4)
+    assert int8({"x": x, "condition": np.array(True)})["y"].tolist() == x.tolist()
+
+
 def test_rows_are_rounded_each_by_itself(tmp_path):
     save_graph(make_graph(), tmp_path / "graph.onnx")
     graph = Graph(tmp_path / "graph.onnx", {"y"}, 1, "int8")

@@ -23,7 +23,7 @@ Array = npt.NDArray[Any]
 MODEL_GRAPH, MODEL_OPSETS = 7, 8
 GRAPH_NODE, GRAPH_TENSOR, GRAPH_VALUE = 1, 5, 13
 NODE_INPUT, NODE_OUTPUT, NODE_OPERATOR, NODE_ATTRIBUTE, NODE_DOMAIN = 1, 2, 4, 5, 7
-ATTRIBUTE_NAME, ATTRIBUTE_INTEGER, ATTRIBUTE_TYPE = 1, 3, 20
+ATTRIBUTE_NAME, ATTRIBUTE_INTEGER, ATTRIBUTE_GRAPH, ATTRIBUTE_TYPE = 1, 3, 6, 20
 TENSOR_DIMS, TENSOR_TYPE, TENSOR_NAME, TENSOR_RAW, TENSOR_EXTERNAL, TENSOR_LOCATION = 1, 2, 8, 9, 13, 14
 KEY, VALUE = 1, 2
 
@@ -84,6 +84,14 @@ class Node:
                 return int(found.get(ATTRIBUTE_INTEGER, [default])[0])
         return default
 
+    def reads(self) -> Iterator[str]:
+        """The names of its inputs, and of what the nodes of its subgraphs read."""
+        yield from self.inputs
+        for content in self.attributes:
+            for graph in _by_number(content).get(ATTRIBUTE_GRAPH, ()):
+                for node in _by_number(graph).get(GRAPH_NODE, ()):
+                    yield from Node.read(node).reads()
+
 
 def with_int8_products(path: Path) -> bytes:
     """The ONNX file, with all of its products with weights in int8; ValueError if it is not an ONNX file."""
@@ -102,7 +110,7 @@ def _rewritten(content: bytes, folder: Path) -> bytes:
     tensors = dict(_inlined(value, folder) for number, _, value in graph if number == GRAPH_TENSOR)
     kept, added = _products_in_int8(nodes, tensors)
     tensors |= {name: _tensor(name, values) for name, values in added.items()}
-    used = {name for node in kept for name in node.inputs}
+    used = {name for node in kept for name in node.reads()}
     return message(
         *(item for item in graph if item[0] not in (GRAPH_NODE, GRAPH_TENSOR)),
         *(part(GRAPH_NODE, node.written()) for node in kept),
@@ -135,7 +143,7 @@ def _products_in_int8(nodes: list[Node], tensors: dict[str, bytes]) -> tuple[lis
             added[f"{weight}.int8"] = np.rint(weights / scale).astype(np.int8)
             added[f"{weight}.scale"] = (scale / _LARGEST_ACTIVATION).astype(np.float32)
         kept += _product(node)
-    needed = {name for node in kept for name in node.inputs}
+    needed = {name for node in kept for name in node.reads()}
     return [node for node in kept if node.outputs[0] not in stored or node.outputs[0] in needed], added
 
 
