@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -113,10 +115,17 @@ def test_the_code_about_scoring_runs(monkeypatch, tmp_path, capsys):
 
 
 def run_script(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a program with `spansrl` on its path."""
+    """Run a program with `spansrl` on its path; what it leaves running is ended."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     settings = {**os.environ, "PATH": path, **environment}
-    return subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, env=settings, text=True, start_new_session=True, **pipes)
+    try:
+        out, errors = process.communicate(timeout=300)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    return subprocess.CompletedProcess(command, process.returncode, out, errors)
 
 
 @needs_model

@@ -64,7 +64,7 @@ EXPECTED = {
     "bring.01": {"ARG0": "the waiter", "ARG2": "us", "ARG1": "the bill"},
     "decide.01": {"ARG0": "The company's", "ARG1": "to close the library"},
     "surprise.01": {"ARG0": "The company's decision to close the library", "ARG1": "everyone"},
-    "destroy.01": {"ARGM-MNR": "rapid", "ARG1": "of the city", "ARG0": "by the Romans"},
+    "destroy.01": {"ARG1": "of the city", "ARG0": "by the Romans"},
     "deny.01": {"ARG0": "The minister", "ARG1": "that the government had known about the leak"},
     "know.01": {"ARG0": "the government", "ARG1": "about the leak"},
     "discover.01": {
