@@ -82,11 +82,10 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Taught:
-    """The teachers' predictions of the arguments of a corpus; those of raw text may be on disk."""
+    """The teachers' predictions of the arguments of a corpus; the targets may be on disk."""
 
-    parts: tuple[
-        tuple[int, Ragged], ...
-    ]  # first proposition of each part; targets (T, C) of its propositions
+    # First proposition of each part of the corpus, and the targets (T, C) of its propositions.
+    parts: tuple[tuple[int, Ragged], ...]
     weight: npt.NDArray[np.float32]  # (P,)
 
     def take(self, props: IntArray, longest: int) -> Teacher:

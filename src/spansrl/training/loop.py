@@ -216,7 +216,7 @@ def _loss(model: Trainable, batch: Batch, inputs: Any, precision: str) -> Tensor
     in_bfloat16 = precision == "bf16" or (
         precision == "auto" and device == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
     )
-    # Backward, the CPU's fused attention takes several times as long as plain matrix products.
+    # The CPU's fused attention has a slower backward pass than plain matrix products.
     attention = sdpa_kernel(SDPBackend.MATH) if device == "cpu" else nullcontext()
     mixed = torch.autocast(device, dtype=torch.bfloat16) if in_bfloat16 else nullcontext()
     with attention, mixed:
