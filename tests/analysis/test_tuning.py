@@ -98,7 +98,7 @@ def test_min_prob_costs_little_f1():
 
 
 def test_predicate_pairs_has_log_odds_of_every_token_and_whether_it_is_a_gold_predicate():
-    probs, right = predicate_pairs(GOLD, PIPELINE.model)
+    probs, right = predicate_pairs(GOLD, PIPELINE)
     assert len(probs) == len(right) == sum(map(len, GOLD))
     assert sum(right) == sum(len(sent.props) for sent in GOLD)
     assert all(prob >= 0 for prob, yes in zip(probs, right, strict=True) if yes)

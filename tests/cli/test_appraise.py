@@ -98,9 +98,9 @@ def test_gold_without_predicates_is_refused(appraise):
 
 
 def test_roles_cannot_be_ruled_out_without_frames(appraise):
-    code, _, err = appraise("gold.jsonl", "--rule-out-roles")
+    code, _, err = appraise("gold.jsonl", "--rule-out-roles", "--no-frames")
     assert code == 2
-    assert "--rule-out-roles needs --frames" in err
+    assert "--rule-out-roles and --no-frames contradict each other" in err
 
 
 def test_a_model_that_finds_no_predicates_is_refused_before_it_is_loaded(spansrl, tmp_path):

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 from fake_model import INVENTORY, ROLES, FakeModel, assert_same_labels, check_legal, without_chances
 from spansrl.errors import ConfigError, DataError, SpansrlWarning
-from spansrl.inference.calibration import Calibration, Curve
+from spansrl.inference.calibration import Calibration, Curve, log_odds
 from spansrl.inference.cutting import sentences_of
-from spansrl.inference.pipeline import ENCODER_BATCH, Pipeline, ruled_out, run_to_end
+from spansrl.inference.model import NO_PREDICATE
+from spansrl.inference.pipeline import ENCODER_BATCH, NAME_HANDICAP, Pipeline, ruled_out, run_to_end
 from spansrl.language.lemmas.derivation import likely_stem
 from spansrl.language.tokenizer import MAX_TOKENS
 from spansrl.language.tokenizer.words import can_be_predicate
@@ -441,6 +442,53 @@ def test_frames_give_meanings_and_senses_and_may_rule_out_roles(tokens):
         if not INVENTORY.candidates(tokens[prop.pred], prop.type):
             assert prop.sense == f"{prop.lemma}.07"
     check_legal(found)
+
+
+class KnowsVerbs(FakeFrames):
+    """Frames without nouns and adjectives."""
+
+    def rolesets(self, word, type):
+        return super().rolesets(word, type) if type == "verb" else ()
+
+
+@any_text
+@given(TOKENS)
+def test_a_noun_or_adjective_is_a_predicate_only_if_training_or_the_frames_know_it(tokens):
+    everything = Calibration(threshold=0.0)
+    (loose,) = pipeline(calibration=everything).label([Sentence(tokens)])
+    (found,) = pipeline(calibration=everything, frames=KnowsVerbs()).label([Sentence(tokens)])
+    expected = [
+        prop.pred
+        for prop in loose.props
+        if prop.type in ("verb", "auxiliary") or INVENTORY.seen(tokens[prop.pred], prop.type)
+    ]
+    assert [prop.pred for prop in found.props] == expected
+    (all_known,) = pipeline(calibration=everything, frames=FakeFrames()).label([Sentence(tokens)])
+    assert [prop.pred for prop in all_known.props] == [prop.pred for prop in loose.props]
+
+
+def test_a_capitalized_noun_within_a_sentence_has_to_be_a_clearer_predicate():
+    everything = Calibration(threshold=0.0)
+
+    def probs(*tokens: str) -> list[float]:
+        (found,) = Pipeline(EqualOdds(), inventory=INVENTORY, calibration=everything).label(
+            [Sentence(tokens)]
+        )
+        return [prop.prob for prop in found.props]
+
+    plain, name = probs("the", "good", "call")[0], probs("the", "good", "Call")[2]
+    assert log_odds(name) == pytest.approx(log_odds(plain) - NAME_HANDICAP, abs=0.01)
+    assert probs("Call", "the", "good") == probs("The", "Good", "Call") == [plain] * 3
+
+
+class EqualOdds(FakeModel):
+    """Every token is a noun predicate as likely as not."""
+
+    def encode(self, prepared, rows):
+        encoding = super().encode(prepared, rows)
+        classes = np.full_like(encoding.classes, -30.0)
+        classes[:, :, NO_PREDICATE] = classes[:, :, 1 + PREDICATE_TYPES.index("noun")] = 0.0
+        return replace(encoding, classes=classes)
 
 
 def test_ruling_out_leaves_other_roles_and_propositions_without_sense_alone():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spansrl.language.tokenizer.words import can_be_predicate
+from spansrl.language.tokenizer.words import can_be_predicate, may_be_name
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,19 @@ def test_words_can_be_predicates(token):
 )
 def test_numbers_marks_addresses_and_tags_cannot(token):
     assert not can_be_predicate(token)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "names"),
+    [
+        ("the Department of Housing and urban development said so", ["Department", "Housing"]),
+        ("Housing is expensive here", []),  # the first word of a sentence
+        ("Housing Department Opens New Office", []),  # a headline
+        ("HOUSING IS EXPENSIVE", []),
+        ("2 Housing", []),
+        ("", []),
+    ],
+)
+def test_a_capitalized_word_among_others_that_are_not_may_be_a_name(sentence, names):
+    tokens = sentence.split()
+    assert [token for k, token in enumerate(tokens) if may_be_name(tokens, k)] == names

@@ -1,6 +1,6 @@
 """Fit the threshold of predicates and the calibration of probabilities on development data.
 
-calibration = tune(spansrl.load("runs/text", frames=False), dev_sentences)
+calibration = tune(spansrl.load("runs/text"), dev_sentences)
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from spansrl.inference.calibration import Calibration, Curve, Exact, log_odds, s
 from spansrl.inference.directory import MANIFEST, write_json, write_manifest
 from spansrl.inference.loading import CALIBRATION, load
 from spansrl.inference.model import Encoding, Model, PredicateScores, Prepared, Tokens, encode_all
-from spansrl.inference.pipeline import Pipeline, predicate_log_odds
+from spansrl.inference.pipeline import Pipeline
 from spansrl.structures import Sentence
 
 HANDICAPS = (-1.0, -0.8, -0.6, -0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
 MIN_PROBS = tuple(k / 100 for k in range(1, 51))
 _F1_COST = 0.05
 _LIKELY = -2.2  # log-odds of a probability of 0.1
+_LEAST = -6.0  # … below which a token is never a predicate
 _GROUP = 32  # sentences encoded at once
 
 Pairs = tuple[list[float], list[bool]]  # probabilities, and whether each prediction was right
@@ -34,17 +35,15 @@ T = TypeVar("T")
 
 def tune(pipeline: Pipeline, gold: Sequence[Sentence]) -> Calibration:
     """The calibration under which a pipeline's probabilities fit the gold sentences best."""
-    odds, right = predicate_pairs(gold, pipeline.model)
+    odds, right = predicate_pairs(gold, pipeline)
     exact = Calibration(arguments=Exact(), senses=Exact())
     plain = replace(pipeline, model=CachedModel(pipeline.model), calibration=exact, min_prob=0.0)
     handicap = best_handicap(plain, gold)
     given = list(with_handicap(plain, handicap).label(gold, predicates="given"))
-    # Most tokens are clearly not predicates; the curve is for those that might be shown.
-    likely = [k for k, x in enumerate(odds) if x >= _LIKELY]
     arguments, senses = argument_pairs(gold, given), sense_pairs(gold, given)
     tuned = Calibration(
         arguments=Curve.fit(log_odds(arguments[0]), arguments[1]),
-        predicates=Curve.fit([odds[k] for k in likely], [right[k] for k in likely]),
+        predicates=Curve.fit(*_likely(odds, right)),
         senses=Curve.fit(log_odds(senses[0]), senses[1]),
         threshold=best_threshold(sigmoid(np.array(odds)), right),
         handicap=handicap,
@@ -74,7 +73,7 @@ def _shown(sent: Sentence, min_prob: float) -> Sentence:
 
 def recalibrate(directory: Path, gold: Sequence[Sentence]) -> Calibration:
     """Fit the calibration of an exported model again and store it in its directory."""
-    calibration = tune(load(directory, frames=False), gold)
+    calibration = tune(load(directory), gold)
     write_json(directory / CALIBRATION, calibration.to_dict())
     if (directory / MANIFEST).exists():
         write_manifest(directory)
@@ -158,19 +157,25 @@ def sense_pairs(gold: Sequence[Sentence], given: Sequence[Sentence]) -> Pairs:
     return [prob for prob, _ in pairs], [right for _, right in pairs]
 
 
-def predicate_pairs(gold: Sequence[Sentence], model: Model) -> Pairs:
-    """The log-odds of every token to be a predicate, and whether it is one."""
+def predicate_pairs(gold: Sequence[Sentence], pipeline: Pipeline) -> Pairs:
+    """The log-odds of every token to be a predicate, after the pipeline's rules, and whether it is one."""
     odds: list[float] = []
     right: list[bool] = []
     sentences = sorted((sent for sent in gold if sent.tokens), key=len)
     for k in range(0, len(sentences), _GROUP):
         group = sentences[k : k + _GROUP]
-        encoding = encode_all(model, [sent.tokens for sent in group])
+        encoding = encode_all(pipeline.model, [sent.tokens for sent in group])
         if encoding.classes is None:
             return [], []
-        found = predicate_log_odds(encoding.classes)  # (S, T)
+        found = pipeline.predicate_odds(encoding, at_least=_LEAST)  # (S, T)
         for sent, row in zip(group, found, strict=True):
             known = {prop.pred for prop in sent.props}
             odds.extend(row[: len(sent)].tolist())
             right.extend(t in known for t in range(len(sent)))
     return odds, right
+
+
+def _likely(odds: Sequence[float], right: Sequence[bool]) -> Pairs:
+    """The tokens that might be shown: most are clearly not predicates and would dominate a curve."""
+    likely = [k for k, x in enumerate(odds) if x >= _LIKELY]
+    return [odds[k] for k in likely], [right[k] for k in likely]

@@ -29,7 +29,7 @@ Examples:
 @click.argument("gold", type=options.PATH)
 @options.model
 @options.path("--unlike", help="Leave out sentences that are in this file too.")
-@click.option("--frames/--no-frames", default=False, help="Use PropBank's frames.  [default: no]")
+@options.no_frames
 @options.rule_out_roles
 @options.path("--save", help="Write the figures to this JSON file.")
 @click.option("--compare", is_flag=True, help="Fail unless the model's scores.json has the same figures.")
@@ -39,7 +39,7 @@ def command(
     gold: Path,
     model: str | None,
     unlike: Path | None,
-    frames: bool,
+    no_frames: bool,
     rule_out_roles: bool | None,
     save: Path | None,
     compare: bool,
@@ -55,14 +55,14 @@ def command(
     from spansrl.inference.directory import ModelDirectory, read_json, write_json
     from spansrl.inference.loading import find_model, load
 
-    if rule_out_roles and not frames:
-        raise click.UsageError("--rule-out-roles needs --frames")
+    if rule_out_roles and no_frames:
+        raise click.UsageError("--rule-out-roles and --no-frames contradict each other")
     directory = ModelDirectory.read(find_model(model))
     if not directory.finds_predicates:
         advice = "appraise is for models for text, so use spansrl label and spansrl evaluate"
         raise ConfigError(f"{directory.path}: this model does not find predicates; {advice}")
     pipeline = load(
-        directory, threads=threads, frames=frames, rule_out_roles=rule_out_roles, precision=precision
+        directory, threads=threads, frames=not no_frames, rule_out_roles=rule_out_roles, precision=precision
     )
     seen = set() if unlike is None else {sent.tokens for sent in read_sentences(unlike)}
     sentences = [sent for sent in read_sentences(gold) if sent.tokens not in seen]

@@ -24,16 +24,16 @@ from spansrl.arrays import IntArray
 from spansrl.decoding import Decoder, Order
 from spansrl.errors import ConfigError, DataError, counted
 from spansrl.inference.batching import batches_by_length
-from spansrl.inference.calibration import Calibration, log_odds, sigmoid
+from spansrl.inference.calibration import Calibration, log_odds
 from spansrl.inference.config import OutputConfig
 from spansrl.inference.cutting import LanguageCheck, joined, pieces_of, sentences_of
-from spansrl.inference.model import NO_PREDICATE, Encoding, Model, PredicateScores, Prepared
+from spansrl.inference.model import NO_PREDICATE, Encoding, Model, PredicateScores, Prepared, Tokens
 from spansrl.inference.predicates import GIVEN, Predicates, Wanted
 from spansrl.language.frames import FrameIndex
 from spansrl.language.particles import multiword_spans
 from spansrl.language.senses import SenseInventory
 from spansrl.language.tokenizer import MAX_TOKENS
-from spansrl.language.tokenizer.words import can_be_predicate
+from spansrl.language.tokenizer.words import can_be_predicate, may_be_name
 from spansrl.structures import PREDICATE_TYPES, Argument, Document, Proposition, Sentence, Span
 
 Result = TypeVar("Result")
@@ -43,6 +43,9 @@ ENCODER_BATCH = 256  # sentences × word pieces that are encoded at once
 SCORING_BATCH = 1024  # predicates × tokens that are scored at once
 LARGE_BATCH = 8192  # of both, for recurrent networks, which need many rows for each of their steps
 AMONG_ALL = 0.1  # weight of a sense's log-odds among all senses; chosen on EWT dev by likelihood
+NAME_HANDICAP = (
+    1.8  # subtracted from the log-odds of nouns that may be names; chosen on EWT dev by likelihood
+)
 WINDOW = 1024  # sentences among which those of similar length are batched
 
 
@@ -267,19 +270,38 @@ class Pipeline:
         classes = encoding.classes  # (S, T, 1 + types)
         if classes is None:  # no types are requested
             return [[] for _ in encoding.sentences]
-        odds = predicate_log_odds(classes)  # (S, T)
-        inside = np.arange(odds.shape[1]) < encoding.lengths[:, None]
-        chosen = inside & (sigmoid(odds) >= self.calibration.threshold)
+        limit = float(log_odds(self.calibration.threshold))
+        odds = self.predicate_odds(encoding, at_least=limit)  # (S, T)
         shown = self.calibration.predicates(odds)
         found = [
             [
                 Proposition(pred, type=_best_type(classes[s, pred]), prob=float(shown[s, pred]))
                 for pred in np.flatnonzero(row).tolist()
-                if can_be_predicate(encoding.sentences[s][pred])
             ]
-            for s, row in enumerate(chosen)
+            for s, row in enumerate(odds >= limit)
         ]
         return [[prop for prop in props if prop.type in types] for props in found]
+
+    def predicate_odds(self, encoding: Encoding, *, at_least: float) -> npt.NDArray[np.float64]:
+        """Log-odds of tokens to be predicates (S, T), after the rules; −∞ for those below `at_least`."""
+        assert encoding.classes is not None
+        odds = predicate_log_odds(encoding.classes)
+        inside = np.arange(odds.shape[1]) < encoding.lengths[:, None]
+        odds[~inside | (odds < at_least)] = -np.inf
+        for s, t in np.argwhere(odds > -np.inf).tolist():
+            odds[s, t] -= self._objection(encoding.sentences[s], t, _best_type(encoding.classes[s, t]))
+        return odds
+
+    def _objection(self, tokens: Tokens, pred: int, type: str) -> float:
+        """What the rules subtract from the log-odds of a token to be a predicate."""
+        word = tokens[pred]
+        if not can_be_predicate(word):
+            return np.inf
+        if type in ("noun", "adjective") and self.inventory is not None and self.frames is not None:
+            lemma = self.inventory.lemmatizer.lemma(word, type)
+            if not (self.inventory.seen(word, type) or self.frames.rolesets(lemma, type)):
+                return np.inf
+        return NAME_HANDICAP if type == "noun" and may_be_name(tokens, pred) else 0.0
 
     def _propositions(
         self, items: Sequence[tuple[Sentence, Proposition]], scores: PredicateScores, min_prob: float

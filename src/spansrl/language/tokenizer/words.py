@@ -10,7 +10,7 @@ fails after a quantifier. In such a group, a lookahead therefore decides first w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from spansrl.language.tokenizer.lexicon import (
@@ -149,6 +149,13 @@ def can_be_predicate(token: str) -> bool:
         return False
     first = next(scan(token), None)
     return first is not None and first.kind not in _NOT_WORDS
+
+
+def may_be_name(tokens: Sequence[str], index: int) -> bool:
+    """Whether a token is capitalized within a sentence most of whose words are not."""
+    if index == 0 or not tokens[index][:1].isupper():
+        return False
+    return sum(token[:1].islower() for token in tokens) > sum(token[:1].isupper() for token in tokens)
 
 
 def _cuts(text: str, start: int, end: int) -> list[int]:
