@@ -4,7 +4,7 @@
 # The first two hold all-MiniLM-L6-v2 and all-mpnet-base-v2 as Hugging Face has them. WORK_DIR takes everything; the same
 # command continues where it stopped. Results: WORK_DIR/large and WORK_DIR/small. Set by the environment:
 #   SOURCES    directory with the archives of EWT, MASC and the frames, and raw-english.jsonl.xz (needed for raw text)
-#   RAW        raw sentences to distill on (70000)
+#   RAW        raw sentences to distill on, half of them in each of two stages (150000)
 #   START      model directory that the small model starts from, such as that of text_model.sh; without it,
 #              configs/ewt-text.toml is trained first
 #   PROCESSES  processes for training, one thread each (1)
@@ -46,7 +46,7 @@ ship() {  # ship RUN NAME WEIGHTS LICENSE
 [ -e "$work/examples/train.jsonl" ] || spansrl data examples --frames "$sources/propbank-frames.tar.xz" --out "$work/examples" \
     --unlike "$work/ewt/dev.jsonl" --unlike "$work/ewt/test.jsonl"
 [ -e "$work/raw.jsonl" ] || python "$here/raw_text.py" "$sources/raw-english.jsonl.xz" --out "$work/raw.jsonl" \
-    --count "${RAW:-70000}" --unlike "$work/ewt/dev.jsonl" "$work/ewt/test.jsonl" "$work/masc/dev.jsonl" "$work/masc/test.jsonl"
+    --count "${RAW:-150000}" --unlike "$work/ewt/dev.jsonl" "$work/ewt/test.jsonl" "$work/masc/dev.jsonl" "$work/masc/test.jsonl"
 partial=$work/masc/train.jsonl,$work/examples/train.jsonl
 
 train text-teacher teacher-1 --set "embedder.path=$mpnet" --set "training.partial=$partial"
@@ -55,6 +55,15 @@ ship teacher large int8
 
 start=${START:-$work/start}
 [ -n "${START:-}" ] || train ewt-text start --set "embedder.path=$minilm"
-train text-student student --set "training.start=$start" --set "training.partial=$partial" \
-    --set "distillation.teachers=$work/large" --set "distillation.raw=$work/raw.jsonl"
-ship student small half
+half=$(($(wc -l < "$work/raw.jsonl") / 2))
+[ -e "$work/raw-2.jsonl" ] || {
+    head -n "$half" "$work/raw.jsonl" > "$work/raw-1.jsonl"
+    tail -n "+$((half + 1))" "$work/raw.jsonl" > "$work/raw-2.jsonl.partial"
+    mv "$work/raw-2.jsonl.partial" "$work/raw-2.jsonl"
+}
+for stage in 1 2; do
+    train text-student "student-$stage" --set "training.start=$start" --set "training.partial=$partial" \
+        --set "distillation.teachers=$work/large" --set "distillation.raw=$work/raw-$stage.jsonl"
+    start=$work/student-$stage
+done
+ship student-2 small half
