@@ -26,9 +26,11 @@ train() {  # train CONFIG NAME [--set …]
     "$@" --data "$work/ewt" --out "$work/$name" --threads 1 --resume --cache "$work/cache"
 }
 
-ship() {  # ship RUN NAME WEIGHTS LICENSE
+ship() {  # ship MODEL RUN NAME WEIGHTS: export a model, whose last run has the log, and write its card
+    model=$1
+    shift
     rm -rf "${work:?}/$2"
-    spansrl export "$work/$1" --out "$work/$2" --weights "$3" --check "$work/ewt/dev.jsonl" --calibrate "$work/ewt/dev.jsonl"
+    spansrl export "$work/$model" --out "$work/$2" --weights "$3" --check "$work/ewt/dev.jsonl" --calibrate "$work/ewt/dev.jsonl"
     for part in ewt/dev ewt/test masc/dev masc/test; do
         spansrl appraise "$work/$part.jsonl" --model "$work/$2" --threads 1 --save "$work/$2-$(echo $part | tr / -).json"
     done
@@ -50,8 +52,11 @@ ship() {  # ship RUN NAME WEIGHTS LICENSE
 partial=$work/masc/train.jsonl,$work/examples/train.jsonl
 
 train text-teacher teacher-1 --set "embedder.path=$mpnet" --set "training.partial=$partial"
-train text-teacher-2 teacher --set "training.start=$work/teacher-1" --set "training.partial=$partial"
-ship teacher large int8
+train text-teacher-2 teacher-2 --set "training.start=$work/teacher-1" --set "training.partial=$partial"
+train text-teacher-2 teacher-3 --set "training.start=$work/teacher-2" --set "training.partial=$partial" \
+    --set training.epochs=1 --set training.seed=3 --set "training.partial_share=1, 0.2"
+[ -e "$work/teacher" ] || spansrl ensemble average "$work/teacher-3" "$work/teacher-2" --out "$work/teacher"
+ship teacher teacher-3 large int8
 
 start=${START:-$work/start}
 [ -n "${START:-}" ] || train ewt-text start --set "embedder.path=$minilm"
@@ -66,4 +71,4 @@ for stage in 1 2; do
         --set "distillation.teachers=$work/large" --set "distillation.raw=$work/raw-$stage.jsonl"
     start=$work/student-$stage
 done
-ship student-2 small half
+ship student-2 student-2 small half

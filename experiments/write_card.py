@@ -83,7 +83,8 @@ def _large(training: dict[str, Any], best: int) -> dict[str, str]:
         "raw": "none",
         "encoder": "started from all-mpnet-base-v2 (12 layers, 768 wide, uncased) and fine-tuned",
         "training": "`configs/text-teacher.toml`: 2 epochs, then `configs/text-teacher-2.toml`: "
-        f"{training['epochs']} epochs at lower rates (best on dev: epoch {best}); "
+        f"2 epochs at lower rates, and {training['epochs']} more with another seed (best on dev: {best}); "
+        "the weights are the mean of those after the second and the third stage; "
         "`experiments/text_models.sh` does it all, EXPERIMENTS.md has the details",
         "stored": "as int8 with a scale per channel",
     }
@@ -92,11 +93,11 @@ def _large(training: dict[str, Any], best: int) -> dict[str, str]:
 def _small(training: dict[str, Any], best: int) -> dict[str, str]:
     return {
         "title": "The small spansrl model for English text",
-        "raw": "70,000 sentences of 17 genres, labeled by the large model",
+        "raw": "150,000 sentences of 17 genres, labeled by an earlier large model",
         "encoder": "started from all-MiniLM-L6-v2 (6 layers, 384 wide, uncased) and fine-tuned",
         "training": "an earlier version of this model (`experiments/text_model.sh`), then "
         "`configs/text-student.toml`: learning from the large model on raw text and on the labeled data "
-        f"({training['epochs']} epoch, best on dev: {best}); `experiments/text_models.sh` does it all, "
+        f"in two stages ({training['epochs']} epoch each, best on dev: {best}); `experiments/text_models.sh` does it all, "
         "EXPERIMENTS.md has the details",
         "stored": "in half precision",
     }

@@ -55,4 +55,4 @@ def test_one_command_makes_both_models_with_their_cards(tmp_path):
             assert "made on | 2026-11-16" in card
             assert (model / "LICENSE").is_file()
             load(model, frames=False)("They called it off.")  # checks the manifest too
-    assert done.stderr.count("this run is finished") == 5  # two stages of large, the start, two students
+    assert done.stderr.count("this run is finished") == 6  # three stages of large, the start, two students

@@ -11,12 +11,13 @@ import torch
 from builders import SENTENCES, label_given, make_network
 from spansrl.errors import ConfigError, ModelError
 from spansrl.formats import write_sentences
+from spansrl.inference.directory import ModelDirectory
 from spansrl.inference.loading import load
 from spansrl.nn.ensembles import ProductModel
 from spansrl.training import runs
-from spansrl.training.checkpoint import save_description, save_weights
+from spansrl.training.checkpoint import load_network, save_description, save_weights
 from spansrl.training.config import MIXTURE_DEFAULTS, config_from_dict
-from spansrl.training.ensembles import prepare_mixture, save_ensemble
+from spansrl.training.ensembles import prepare_mixture, save_average, save_ensemble
 from spansrl.training.export import export_model
 
 
@@ -67,6 +68,35 @@ def test_an_exported_model_is_an_expert_like_the_run_that_it_was_exported_from(t
     save_ensemble(tmp_path / "product", "product", [run, exported], {})
     expected = label_given(ProductModel([network, network]))
     assert list(load(tmp_path / "product").label(SENTENCES, predicates="given")) == expected
+
+
+def test_an_average_has_the_mean_of_the_weights_and_everything_else_of_the_first(experts, tmp_path):
+    (experts[0] / "lexicon.json").write_text("{}")
+    save_average(tmp_path / "average", [ModelDirectory.read(own) for own in experts], {"why": "test"})
+    found = load_network(tmp_path / "average").state_dict()
+    networks = [make_network(seed=seed).state_dict() for seed in (1, 2, 3)]
+    for name, tensor in found.items():
+        torch.testing.assert_close(tensor, torch.stack([own[name] for own in networks]).mean(dim=0))
+    description = json.loads((tmp_path / "average" / "config.json").read_text())
+    assert description["provenance"] == {"why": "test", "average": ["expert-1", "expert-2", "expert-3"]}
+    assert (tmp_path / "average" / "lexicon.json").read_text() == "{}"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"encoder": {"width": 9}}, "weights of other names or shapes"),
+        ({"sentences": SENTENCES[:1]}, "other roles or senses"),
+    ],
+)
+def test_models_that_do_not_fit_together_have_no_average(experts, tmp_path, settings, message):
+    other = tmp_path / "other"
+    network = make_network(**settings)
+    save_description(other, network, {})
+    save_weights(other, network, epoch=0)
+    with pytest.raises(ModelError, match=message):
+        save_average(tmp_path / "average", [ModelDirectory.read(own) for own in (experts[0], other)], {})
+    assert not (tmp_path / "average").exists()
 
 
 def test_a_trained_mixture_labels_the_same_after_loading_and_learns(experts, data, tmp_path):

@@ -10,6 +10,7 @@ from spansrl.cli import options
 from spansrl.errors import ConfigError
 
 _PRODUCT = "spansrl ensemble product runs/span-1 runs/span-2 runs/span-3 --out runs/poe"
+_AVERAGE = "spansrl ensemble average runs/mine small --out runs/average"
 _MIXTURE = "spansrl ensemble mixture runs/span-1 runs/span-2 runs/span-3 --data data/ewt --out runs/moe"
 
 
@@ -21,12 +22,32 @@ def _examples(*lines: str) -> str:
     return "\n  ".join(("\b\nExamples:", *lines))
 
 
-@click.group(epilog=_examples(_PRODUCT, _MIXTURE, _label("moe")))
+@click.group(epilog=_examples(_PRODUCT, _MIXTURE, _AVERAGE, _label("moe")))
 def command() -> None:
     """Combine trained span models into an ensemble.
 
-    Both kinds write a model directory that `spansrl label` takes; the experts are copied into it.
+    Each kind writes a model directory that `spansrl label` takes. Those of a product and a mixture hold
+    copies of the experts; an average is a single model.
     """
+
+
+@command.command(
+    epilog=_examples(_AVERAGE, "spansrl export runs/average --out models/mine --calibrate data/ewt/dev.jsonl")
+)
+@click.argument("models", nargs=-1, required=True)
+@options.out("Directory for the model.")
+def average(models: tuple[str, ...], out: Path) -> None:
+    """One model with the mean of the MODELS' weights, as fast as any of them. Nothing is trained.
+
+    MODELS are runs, exported models, or names of installed models, each of them trained from another with
+    training.start: the mean of unrelated models is useless. The settings are those of the first.
+    """
+    options.require_torch("an average")
+    from spansrl.training import runs
+    from spansrl.training.ensembles import save_average
+    from spansrl.training.recovery import find_trained
+
+    save_average(out, [find_trained(model, "MODELS") for model in models], runs.environment())
 
 
 @command.command(

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import logging
-import secrets
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +12,7 @@ import click
 from spansrl.cli import options
 from spansrl.errors import ConfigError, ModelError, counted
 from spansrl.formats import read_sentences
+from spansrl.formats.storage import appearing
 from spansrl.structures import Proposition, Sentence
 
 if TYPE_CHECKING:
@@ -108,17 +105,3 @@ def sample() -> list[Sentence]:
         )
         for row in rows
     ]
-
-
-@contextmanager
-def appearing(out: Path) -> Iterator[Path]:
-    """A directory to fill, which is renamed to `out` at the end, or removed after an error."""
-    if out.exists():
-        raise ConfigError(f"{out}: exists already; choose another --out, or remove it first")
-    partial = out.absolute().with_name(f".{out.name}.{secrets.token_hex(4)}.tmp")
-    partial.mkdir(parents=True)
-    try:
-        yield partial
-        partial.rename(out)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)

@@ -14,10 +14,13 @@ import io
 import lzma
 import os
 import secrets
+import shutil
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
+
+from spansrl.errors import ConfigError
 
 # Suffix -> the bytes that such a file begins with.
 MAGIC = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".bz2": b"BZh"}
@@ -80,3 +83,17 @@ def write_bytes(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def appearing(out: Path) -> Iterator[Path]:
+    """A directory to fill, which is renamed to `out` at the end, or removed after an error."""
+    if out.exists():
+        raise ConfigError(f"{out}: exists already; choose another --out, or remove it first")
+    partial = out.absolute().with_name(f".{out.name}.{secrets.token_hex(4)}.tmp")
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+        partial.rename(out)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)

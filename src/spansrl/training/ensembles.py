@@ -1,4 +1,4 @@
-"""Ensembles as model directories, training of mixtures, and torch models from any model directory."""
+"""Ensembles and averages as model directories, training of mixtures, torch models from any directory."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ import torch
 
 from spansrl.errors import ModelError
 from spansrl.evaluation import score
+from spansrl.formats.storage import appearing
 from spansrl.inference.config import OutputConfig
 from spansrl.inference.directory import DESCRIPTION, FORMAT, WEIGHTS, ModelDirectory, file_hash, write_json
+from spansrl.inference.lexicon import LEXICON
 from spansrl.inference.pipeline import Pipeline
 from spansrl.nn.batch import Corpus
 from spansrl.nn.embedders.features import Progress
@@ -23,7 +25,7 @@ from spansrl.nn.embedders.precomputed import read_precomputed_features
 from spansrl.nn.ensembles import Mixture, MixtureModel, ProductModel, expert_features, share_sources
 from spansrl.nn.network import Network, TorchModel
 from spansrl.structures import Sentence
-from spansrl.training.checkpoint import load_network, load_weights, save_weights
+from spansrl.training.checkpoint import load_network, load_weights, save_description, save_weights
 from spansrl.training.config import TrainingConfig
 from spansrl.training.recovery import load_trained
 from spansrl.training.runs import CorpusExamples, Run, Splits
@@ -109,6 +111,37 @@ def _link_or_copy(source: Path, target: Path) -> None:
         os.link(source, target)
     except OSError:
         shutil.copyfile(source, target)
+
+
+def save_average(out: Path, sources: Sequence[ModelDirectory], provenance: Mapping[str, Any]) -> None:
+    """Write one model with the mean of the weights of several; everything else is the first one's.
+
+    The mean makes sense for models of one family, each trained from another: others are too far apart.
+    """
+    networks = [load_trained(source) for source in sources]
+    first = networks[0]
+    weights = [network.state_dict() for network in networks]
+    for source, network, own in zip(sources, networks, weights, strict=True):
+        names = (network.roles.items, network.senses and network.senses.items)
+        if names != (first.roles.items, first.senses and first.senses.items):
+            raise ModelError(
+                f"{source.path}: other roles or senses than {sources[0].path}; train both on the same data"
+            )
+        if _shapes(own) != _shapes(weights[0]):
+            raise ModelError(f"{source.path}: weights of other names or shapes than {sources[0].path}")
+    first.load_state_dict(
+        {name: torch.stack([own[name].float() for own in weights]).mean(dim=0) for name in weights[0]}
+    )
+    facts = {**sources[0].description["provenance"], **provenance}
+    with appearing(out) as partial:
+        save_description(partial, first, {**facts, "average": [source.path.name for source in sources]})
+        save_weights(partial, first, epoch=0)
+        if (sources[0].path / LEXICON).exists():
+            shutil.copyfile(sources[0].path / LEXICON, partial / LEXICON)
+
+
+def _shapes(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Size]:
+    return {name: tensor.shape for name, tensor in tensors.items()}
 
 
 def mixture_facts(sources: Sequence[Path], splits: Splits, config: TrainingConfig) -> dict[str, Any]:
