@@ -27,12 +27,14 @@ BLOCK = re.compile(r"(<!-- table ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 NAMES = {"span": "span, seed", "crf": "CRF, seed"}
 ENSEMBLES = {"moe": "mixture of the three span models", "poe": "product of the three span models"}
 MODELS = ("small", "large")
-RAW = {
-    "polished-1": 0,
-    "student-25k": 25_000,
-    "student-100k": 100_000,
-    "student": 70_000,
-}  # raw sentences of a run
+# Runs with equal settings that start from the small model's seventh stage, and what they learn from.
+LESSONS = {
+    "student": "(where they start: the seventh stage)",
+    "second-gold": "gold labels",
+    "second-0": "gold labels and the large model",
+    "second-25k": "the same and 25,000 raw sentences",
+    "student-80k": "the same and 80,000 raw sentences: the eighth stage",
+}
 CORPORA = {"ewt-dev": "EWT dev", "ewt-test": "EWT test", "masc-dev": "MASC dev", "masc-test": "MASC test"}
 
 
@@ -158,10 +160,12 @@ def text_epochs() -> str:
         "polished-1": "stage five: without the examples",
         "large-1": "large, first stage: gold, MASC and the frames' examples",
         "large": "large, second stage: the same at lower rates",
+        "large-3": "large, third stage: one more epoch, another seed",
         "student-25k": "a student of large's first stage: the same and 25,000 raw sentences",
         "student-25k-last": "its last stage: without raw text",
         "student-100k": "stage six: a student of large's first stage with 100,000 raw sentences",
-        "student": "stage seven, small: a student of large with 70,000 raw sentences, without dropout",
+        "student": "stage seven: a student of large's second stage with 70,000, without dropout",
+        "student-80k": "stage eight, small: the same with 80,000 further raw sentences",
     }
     logs = {
         title: [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -179,12 +183,12 @@ def text_epochs() -> str:
 
 
 def text_raw() -> str:
-    """What raw text brings: development F1 of students, before calibration."""
+    """What the large model and raw text bring: development F1 of students, before calibration."""
     rows = []
-    for name, count in RAW.items():
+    for name, title in LESSONS.items():
         last = json.loads((RESULTS / f"{name}.log.jsonl").read_text(encoding="utf-8").splitlines()[-1])
-        rows.append([f"{count:,}", *(f"{last[f'dev_{key}']:.2f}" for key in ("precision", "recall", "f1"))])
-    return table(["raw sentences", "dev P", "R", "F1"], rows)
+        rows.append([title, *(f"{last[f'dev_{key}']:.2f}" for key in ("precision", "recall", "f1"))])
+    return table(["learns from", "dev P", "R", "F1"], rows)
 
 
 def _json(path: Path) -> Any:

@@ -71,4 +71,5 @@ for stage in 1 2; do
         --set "distillation.teachers=$work/large" --set "distillation.raw=$work/raw-$stage.jsonl"
     start=$work/student-$stage
 done
-ship student-2 student-2 small half
+[ -e "$work/student" ] || spansrl ensemble average "$work/student-2" "$work/student-1" --out "$work/student"
+ship student student-2 small half

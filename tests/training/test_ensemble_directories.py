@@ -72,12 +72,17 @@ def test_an_exported_model_is_an_expert_like_the_run_that_it_was_exported_from(t
 
 def test_an_average_has_the_mean_of_the_weights_and_everything_else_of_the_first(experts, tmp_path):
     (experts[0] / "lexicon.json").write_text("{}")
+    path = experts[0] / "config.json"
+    first = json.loads(path.read_text())
+    first["config"]["training"] = {"epochs": 3}  # which a network does not know
+    path.write_text(json.dumps(first))
     save_average(tmp_path / "average", [ModelDirectory.read(own) for own in experts], {"why": "test"})
     found = load_network(tmp_path / "average").state_dict()
     networks = [make_network(seed=seed).state_dict() for seed in (1, 2, 3)]
     for name, tensor in found.items():
         torch.testing.assert_close(tensor, torch.stack([own[name] for own in networks]).mean(dim=0))
     description = json.loads((tmp_path / "average" / "config.json").read_text())
+    assert description["config"] == first["config"]
     assert description["provenance"] == {"why": "test", "average": ["expert-1", "expert-2", "expert-3"]}
     assert (tmp_path / "average" / "lexicon.json").read_text() == "{}"
 

@@ -132,9 +132,11 @@ def save_average(out: Path, sources: Sequence[ModelDirectory], provenance: Mappi
     first.load_state_dict(
         {name: torch.stack([own[name].float() for own in weights]).mean(dim=0) for name in weights[0]}
     )
-    facts = {**sources[0].description["provenance"], **provenance}
+    description = dict(sources[0].description)
+    description["provenance"] |= {**provenance, "average": [source.path.name for source in sources]}
     with appearing(out) as partial:
-        save_description(partial, first, {**facts, "average": [source.path.name for source in sources]})
+        save_description(partial, first, {})  # and the embedder's files
+        write_json(partial / DESCRIPTION, description)  # with how the first was trained
         save_weights(partial, first, epoch=0)
         if (sources[0].path / LEXICON).exists():
             shutil.copyfile(sources[0].path / LEXICON, partial / LEXICON)
