@@ -30,9 +30,7 @@ MODELS = ("small", "large")
 # Runs with equal settings that start from the small model's seventh stage, and what they learn from.
 LESSONS = {
     "student": "(where they start: the seventh stage)",
-    "second-gold": "gold labels",
     "second-0": "gold labels and the large model",
-    "second-25k": "the same and 25,000 raw sentences",
     "student-80k": "the same and 80,000 raw sentences: the eighth stage",
 }
 CORPORA = {"ewt-dev": "EWT dev", "ewt-test": "EWT test", "masc-dev": "MASC dev", "masc-test": "MASC test"}
