@@ -132,11 +132,14 @@ def save_average(out: Path, sources: Sequence[ModelDirectory], provenance: Mappi
     first.load_state_dict(
         {name: torch.stack([own[name].float() for own in weights]).mean(dim=0) for name in weights[0]}
     )
-    description = dict(sources[0].description)
-    description["provenance"] |= {**provenance, "average": [source.path.name for source in sources]}
+    description = sources[0].description
+    facts = {**provenance, "average": [source.path.name for source in sources]}
     with appearing(out) as partial:
         save_description(partial, first, {})  # and the embedder's files
-        write_json(partial / DESCRIPTION, description)  # with how the first was trained
+        # How the first was trained is in its description, but not in the network.
+        write_json(
+            partial / DESCRIPTION, {**description, "provenance": {**description["provenance"], **facts}}
+        )
         save_weights(partial, first, epoch=0)
         if (sources[0].path / LEXICON).exists():
             shutil.copyfile(sources[0].path / LEXICON, partial / LEXICON)
