@@ -3,7 +3,9 @@
     python experiments/raw_text.py raw-english.jsonl.xz --out raw.jsonl --unlike ewt/dev.jsonl ewt/test.jsonl
 
 Small genres are taken whole, large ones in equal numbers until --count is reached. The order is random, so
-that the first N lines are a fair sample: the curve over the number of raw sentences takes prefixes.
+that the first N lines are a fair sample: the curve over the number of raw sentences takes prefixes. A later
+stage leaves out what an earlier one had (--skip), and may keep only the sentences that are richest in words
+which are mostly predicates as nouns in a training file (--nouns, --keep).
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ import argparse
 import json
 import lzma
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 from spansrl.corpora.corpus import SHARED_WORDS, word_runs
@@ -21,6 +24,7 @@ from spansrl.inference.cutting import sentences_of
 from spansrl.structures import Sentence
 
 SHORTEST, LONGEST = 3, 64  # tokens
+LONGEST_WITH_NOUNS = 40  # longer sentences cost more than their predicates are worth
 
 
 def main() -> None:
@@ -34,6 +38,9 @@ def main() -> None:
     parser.add_argument(
         "--unlike", type=Path, nargs="*", default=[], help="files of sentences to stay away from"
     )
+    parser.add_argument("--skip", type=int, default=0, help="leave out the first of the chosen sentences")
+    parser.add_argument("--nouns", type=Path, help="training file whose noun predicates to look for")
+    parser.add_argument("--keep", type=int, help="sentences to keep, the richest in them (with --nouns)")
     options = parser.parse_args()
     runs = {run for path in options.unlike for sent in read_sentences(path) for run in word_runs(sent.tokens)}
     order = random.Random(options.seed)
@@ -48,6 +55,9 @@ def main() -> None:
         chosen += take(texts[genre], share, runs)
         print(f"{genre:15} {share:7,}")
     order.shuffle(chosen)
+    chosen = chosen[options.skip :]
+    if options.nouns:
+        chosen = richest(chosen, noun_predicates(read_sentences(options.nouns)))[: options.keep]
     write_sentences(options.out, chosen)
     print(f"{'all':15} {len(chosen):7,}, {sum(map(len, chosen)):,} tokens")
 
@@ -74,6 +84,23 @@ def take(items: list[dict[str, str]], count: int, runs: set[tuple[str, ...]]) ->
             and not (len(sent) >= SHARED_WORDS and runs & word_runs(sent.tokens))
         ]
     return found[:count]
+
+
+def noun_predicates(sentences: Iterable[Sentence]) -> set[str]:
+    """Words that are predicates, as nouns, in at least half of their occurrences."""
+    seen: Counter[str] = Counter()
+    predicates: Counter[str] = Counter()
+    for sent in sentences:
+        seen.update(map(str.lower, sent.tokens))
+        nouns = [p.pred for p in sent.props if sent.pos is not None and sent.pos[p.pred].startswith("NN")]
+        predicates.update(sent.tokens[pred].lower() for pred in nouns)
+    return {word for word, count in predicates.items() if count >= 0.5 * seen[word]}
+
+
+def richest(sentences: list[Sentence], words: set[str]) -> list[Sentence]:
+    """The sentences that are not too long, those with the highest share of the words first."""
+    short = [sent for sent in sentences if len(sent) <= LONGEST_WITH_NOUNS]
+    return sorted(short, key=lambda sent: -sum(t.lower() in words for t in sent.tokens) / len(sent))
 
 
 if __name__ == "__main__":
