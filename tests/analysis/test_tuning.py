@@ -13,6 +13,7 @@ from spansrl.analysis.tuning import (
     HANDICAPS,
     argument_pairs,
     best_handicap,
+    best_min_prob,
     best_threshold,
     predicate_pairs,
     sense_pairs,
@@ -88,13 +89,45 @@ def test_probabilities_of_a_tuned_pipeline_match_its_accuracy():
     assert sum(probs) == pytest.approx(sum(right), rel=0.02)
 
 
-def test_min_prob_costs_little_f1():
+def test_min_prob_costs_little_f1_of_any_type_of_predicate():
     tuned = replace(PIPELINE, calibration=tune(PIPELINE, GOLD))
+    types = {prop.type for sent in tuned.label(GOLD, predicates="given") for prop in sent.props}
+    assert len(types) > 1
 
-    def f1(**settings) -> float:
-        return score(GOLD, tuned.label(GOLD, predicates="given", **settings)).overall.f1
+    def f1(type: str | None, **settings) -> float:
+        labeled = list(tuned.label(GOLD, predicates="given", **settings))
+        return score(*with_type(GOLD, labeled, type)).overall.f1
 
-    assert f1() >= f1(min_prob=0) - 0.05
+    for type in types:
+        assert f1(type) >= f1(type, min_prob=0) - 0.1
+
+
+def test_min_prob_stops_where_nouns_would_lose_though_verbs_gain():
+    def pair(pred: int, type: str, probs: list[float], right: list[bool]) -> tuple[Proposition, Proposition]:
+        args = [Argument("ARG1", Span(k, k + 1), prob) for k, prob in enumerate(probs)]
+        known = tuple(arg for arg, yes in zip(args, right, strict=True) if yes)
+        return Proposition(pred, known), Proposition(pred, tuple(args), type=type)
+
+    verb = pair(8, "verb", [0.9, 0.8, 0.3, 0.3, 0.3], [True, True, False, False, False])
+    noun = pair(9, "noun", [0.7, 0.2], [True, True])
+    gold, labeled = (Sentence(WORDS, props=props) for props in zip(verb, noun, strict=True))
+
+    class Labeled:
+        def label(self, sentences, **_):
+            return [labeled for _ in sentences]
+
+    assert best_min_prob(Labeled(), [gold]) == 0.2
+
+
+def with_type(
+    gold: list[Sentence], labeled: list[Sentence], type: str | None
+) -> tuple[list[Sentence], list[Sentence]]:
+    known, given = [], []
+    for sent, found in zip(gold, labeled, strict=True):
+        keep = [k for k, prop in enumerate(found.props) if prop.type == type]
+        known.append(replace(sent, props=tuple(sent.props[k] for k in keep)))
+        given.append(replace(found, props=tuple(found.props[k] for k in keep)))
+    return known, given
 
 
 def test_predicate_pairs_has_log_odds_of_every_token_and_whether_it_is_a_gold_predicate():

@@ -179,8 +179,14 @@ def test_answers_are_legal_sorted_and_carry_probabilities(scores, decoder):
             assert 0 <= arg.start < arg.end <= scores.lengths[n]
             assert not arg.start <= scores.pred[n] < arg.end
             r = ROLES.index(arg.role)
-            score = scores.start[n, arg.start, r] + scores.end[n, arg.end - 1, r]
-            assert arg.prob == pytest.approx(math.exp(score - scores.log_z[n, r]))
+            others = [other for other in args if other.role == arg.role and other != arg]
+            weight = {
+                (i, j): math.exp(scores.start[n, i, r] + scores.end[n, j, r])
+                for i, j in oracles.all_spans(int(scores.lengths[n]))
+                if not any(i < other.end and other.start <= j for other in others)
+            }
+            expected = weight[arg.start, arg.end - 1] / math.fsum(weight.values())
+            assert arg.prob == pytest.approx(expected)
             assert type(arg.prob) is float
             assert 0 <= arg.prob <= 1
         if decoder != "argmax":
@@ -274,6 +280,16 @@ def test_a_long_sentence_full_of_candidates_takes_far_less_memory_than_its_spans
     assert len(spans) >= len(roles)
     assert decoder == "argmax" or oracles.is_legal(spans, [is_core(role) for role in roles])
     assert peak < 0.25 * (500 * 501 / 2) * len(roles) * 8
+
+
+@pytest.mark.parametrize("scale", [5.0, 50.0, 500.0])
+def test_an_argument_is_as_probable_beside_a_certain_one_of_its_role_as_without_it(scale):
+    # "red": 2 · scale, with other boundaries scale; "ripe": 2; Null, between them: 0
+    start, end = np.array([scale, 0.0, scale + 2]), np.array([scale, 0.0, -scale])
+    scores = make_scores(start.reshape(1, 3, 1), end.reshape(1, 3, 1), [1])
+    red, ripe = scores.decode(("AM-ADJ",))[0]
+    assert red.prob == pytest.approx(1 / (1 + math.exp(-scale)), rel=1e-4)
+    assert ripe.prob == pytest.approx(math.exp(2) / (math.exp(2) + 1 + math.exp(-scale)))
 
 
 @pytest.mark.parametrize("decoder", DECODERS)

@@ -54,8 +54,30 @@ class SpanScores(StartEnd):
         return arguments(picks, roles, len(self.pred), self.log_prob)
 
     def log_prob(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
-        """log P(i, j | r) of chosen spans (P,)."""
-        return self.span_scores(prop, role, first, last) - self.log_z[prop, role]
+        """log P of chosen spans (P,), each among those that do not overlap the role's other chosen spans.
+
+        Several arguments of one role share the mass of its softmax, so P(i, j | r) of each would be at most
+        one half for two of them, however certain they are.
+        """
+        log_z = self.log_z[prop, role].astype(np.float64)  # (P,)
+        column = prop * self.start.shape[2] + role  # (P,)
+        for repeated in np.flatnonzero(np.bincount(column) > 1):
+            own = np.flatnonzero(column == repeated)
+            for k in own.tolist():
+                others = own[own != k]
+                log_z[k] = self._log_z_beside(int(prop[k]), int(role[k]), first[others], last[others])
+        return self.span_scores(prop, role, first, last) - log_z
+
+    def _log_z_beside(self, n: int, r: int, first: Ints, last: Ints) -> float:
+        """log Z of a role over the spans that do not overlap some others (K,), which do not overlap."""
+        start, end = (part[n, : self.lengths[n], r].astype(np.float64) for part in (self.start, self.end))
+        begins, stops = [0, *(np.sort(last) + 1)], [*np.sort(first), len(start)]
+        parts = [
+            _log_partition_of_columns(start[None, begin:stop], end[None, begin:stop])[0]
+            for begin, stop in zip(begins, stops, strict=True)
+            if begin < stop
+        ]
+        return float(np.logaddexp.reduce(parts))
 
     def gain(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
         """F(i, j, r) − F(p, p, r) of chosen spans (P,)."""
