@@ -1,0 +1,30 @@
+"""Fit the calibration of an exported model again, as `spansrl export --calibrate` does, and store it in the model.
+
+    python experiments/recalibrate.py MODEL_DIR dev.jsonl
+
+Needed when the code that computes probabilities has changed and the weights have not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from spansrl.analysis.tuning import recalibrate
+from spansrl.formats import read_sentences
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("model", type=Path)
+    parser.add_argument("gold", type=Path)
+    options = parser.parse_args()
+    calibration = recalibrate(options.model, list(read_sentences(options.gold)))
+    print(json.dumps(calibration.to_dict(), indent=2))
+
+
+if __name__ == "__main__":
+    main()
