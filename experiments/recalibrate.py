@@ -1,4 +1,4 @@
-"""Fit the calibration of an exported model again, as `spansrl export --calibrate` does, and store it in the model.
+"""Fit the calibration of an exported model again, as `spansrl export --calibrate` does, and store it there.
 
     python experiments/recalibrate.py MODEL_DIR dev.jsonl
 
