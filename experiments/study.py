@@ -96,7 +96,8 @@ def parse_options() -> argparse.Namespace:
 
 
 def remember(options: argparse.Namespace) -> None:
-    values = {name: str(value) for name in REMEMBERED if (value := getattr(options, name))}
+    found = {name: value for name in REMEMBERED if (value := getattr(options, name))}
+    values = {name: str(Path(value).absolute()) for name, value in found.items()}
     options.work.mkdir(parents=True, exist_ok=True)
     (options.work / "options.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
 
