@@ -92,12 +92,15 @@ def parse_options() -> argparse.Namespace:
     work = parser.parse_args().work
     if (file := work / "options.json").is_file():
         parser.set_defaults(**json.loads(file.read_text(encoding="utf-8")))
-    return parser.parse_args()
+    options = parser.parse_args()
+    for name in REMEMBERED:  # absolute: the next run may start in another directory
+        if value := getattr(options, name):
+            setattr(options, name, type(value)(Path(value).absolute()))
+    return options
 
 
 def remember(options: argparse.Namespace) -> None:
-    found = {name: value for name in REMEMBERED if (value := getattr(options, name))}
-    values = {name: str(Path(value).absolute()) for name, value in found.items()}
+    values = {name: str(value) for name in REMEMBERED if (value := getattr(options, name))}
     options.work.mkdir(parents=True, exist_ok=True)
     (options.work / "options.json").write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
 

@@ -228,6 +228,21 @@ def test_runs_are_made_seed_by_seed_the_first_comparison_first(module, tmp_path)
     assert names[-3:] == ["span-5", "mixture", "product"]
 
 
+def test_the_options_of_the_last_run_hold_in_another_directory(module, tmp_path, monkeypatch):
+    work, elsewhere = tmp_path / "work", tmp_path / "elsewhere"
+    (tmp_path / "study.toml").write_text(TOY)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["study.py", str(work), "--study", "study.toml", "--minilm", "minilm"])
+    first = module.parse_options()
+    module.remember(first)
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    monkeypatch.setattr(sys, "argv", ["study.py", str(work)])
+    again = module.parse_options()
+    assert (first.study, first.minilm) == (tmp_path / "study.toml", str(tmp_path / "minilm"))
+    assert (again.study, again.minilm) == (first.study, first.minilm)
+
+
 def test_the_configs_of_all_systems_are_valid(module):
     for name in ("study.toml", "study-short.toml"):
         study = module.load_study(ROOT / "experiments" / name)
