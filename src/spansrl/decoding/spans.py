@@ -63,21 +63,24 @@ class SpanScores(StartEnd):
         column = prop * self.start.shape[2] + role  # (P,)
         for repeated in np.flatnonzero(np.bincount(column) > 1):
             own = np.flatnonzero(column == repeated)
-            for k in own.tolist():
-                others = own[own != k]
-                log_z[k] = self._log_z_beside(int(prop[k]), int(role[k]), first[others], last[others])
+            log_z[own] = self._log_z_beside(int(prop[own[0]]), int(role[own[0]]), first[own], last[own])
         return self.span_scores(prop, role, first, last) - log_z
 
-    def _log_z_beside(self, n: int, r: int, first: Ints, last: Ints) -> float:
-        """log Z of a role over the spans that do not overlap some others (K,), which do not overlap."""
+    def _log_z_beside(self, n: int, r: int, first: Ints, last: Ints) -> Floats:
+        """log Z of a role beside its K chosen spans: for each, over the spans that overlap no other (K,)."""
         start, end = (part[n, : self.lengths[n], r].astype(np.float64) for part in (self.start, self.end))
-        begins, stops = [0, *(np.sort(last) + 1)], [*np.sort(first), len(start)]
-        parts = [
-            _log_partition_of_columns(start[None, begin:stop], end[None, begin:stop])[0]
-            for begin, stop in zip(begins, stops, strict=True)
-            if begin < stop
-        ]
-        return float(np.logaddexp.reduce(parts))
+
+        def log_z(begin: int, stop: int) -> float:
+            return float(_log_partition_of_columns(start[None, begin:stop], end[None, begin:stop])[0])
+
+        order = np.argsort(first)
+        begins, stops = [0, *(last[order] + 1).tolist()], [*first[order].tolist(), len(start)]
+        gaps = [log_z(begin, stop) for begin, stop in zip(begins, stops, strict=True)]  # K + 1 between them
+        around = [log_z(begin, stop) for begin, stop in zip(begins[:-1], stops[1:], strict=True)]  # K
+        out = np.empty(len(order))
+        for k, own in enumerate(order.tolist()):  # its own span joins the gaps on both sides of it
+            out[own] = np.logaddexp.reduce([*gaps[:k], around[k], *gaps[k + 2 :]])
+        return out
 
     def gain(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
         """F(i, j, r) − F(p, p, r) of chosen spans (P,)."""
