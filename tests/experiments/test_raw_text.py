@@ -1,4 +1,4 @@
-"""Choosing raw text, and fitting a calibration again, as their commands do."""
+"""Choosing raw sentences to distill on."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from builders import make_prop, tagged
 from spansrl.formats import read_sentences, write_sentences
-from spansrl.inference.loading import CALIBRATION, load
-from toy_text_model import TOYS, make_text_network, save, train
 
-EXPERIMENTS = Path(__file__).parents[2] / "experiments"
+SCRIPT = Path(__file__).parents[2] / "experiments" / "raw_text.py"
 TRAIN = [
     tagged("The/DT/the walk/NN/walk ended/VBD/end", make_prop(1), make_prop(2, ("ARG1", 0, 2))),
     tagged("They/PRP/they end/VBP/end a/DT/a walk/NN/walk", make_prop(1, ("ARG1", 2, 4)), make_prop(3)),
@@ -33,11 +30,6 @@ TEXTS = [
 ]
 
 
-def run(script: str, *options: object) -> str:
-    command = [sys.executable, str(EXPERIMENTS / script), *map(str, options)]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
 @pytest.fixture
 def raw(tmp_path):
     """Run the command on the texts; returns the chosen sentences."""
@@ -47,7 +39,8 @@ def raw(tmp_path):
     write_sentences(tmp_path / "train.jsonl", TRAIN)
 
     def chosen(*options: object) -> list[str]:
-        run("raw_text.py", tmp_path / "raw.jsonl.xz", "--out", tmp_path / "out.jsonl", *options)
+        paths = [tmp_path / "raw.jsonl.xz", "--out", tmp_path / "out.jsonl"]
+        subprocess.run([sys.executable, SCRIPT, *paths, *map(str, options)], check=True, capture_output=True)
         return [" ".join(sent.tokens) for sent in read_sentences(tmp_path / "out.jsonl")]
 
     return chosen
@@ -65,15 +58,3 @@ def test_later_sentences_are_those_after_the_first_ones(raw):
     everything = raw()
     assert sorted(map(len, everything)) == sorted(len(text) + 1 for text in TEXTS)
     assert raw("--skip", 3) == everything[3:]
-
-
-def test_a_model_is_calibrated_again_without_touching_its_weights(tmp_path):
-    network = make_text_network()
-    train(network, np.arange(len(TOYS)), 20)
-    model = save(network, tmp_path / "model")
-    write_sentences(tmp_path / "dev.jsonl", TOYS)
-    weights = (model / "weights.safetensors").read_bytes()
-    printed = json.loads(run("recalibrate.py", model, tmp_path / "dev.jsonl"))
-    assert json.loads((model / CALIBRATION).read_text()) == printed
-    assert load(model).calibration.to_dict() == printed
-    assert (model / "weights.safetensors").read_bytes() == weights
