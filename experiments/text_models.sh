@@ -4,7 +4,8 @@
 # The first two hold all-MiniLM-L6-v2 and all-mpnet-base-v2 as Hugging Face has them. WORK_DIR takes everything; the same
 # command continues where it stopped. Results: WORK_DIR/large and WORK_DIR/small. Set by the environment:
 #   SOURCES    directory with the archives of EWT, MASC and the frames, and raw-english.jsonl.xz (needed for raw text)
-#   RAW        raw sentences to distill on, half of them in each of two stages (150000)
+#   RAW        raw sentences to distill on (240000): 5/16 of them in each of two stages; of the rest, the 7/9 that are richest
+#              in noun predicates in a third stage, which is two runs with half of them each
 #   START      model directory that the small model starts from, such as that of text_model.sh; without it,
 #              configs/ewt-text.toml is trained first
 #   PROCESSES  processes for training, one thread each (1)
@@ -47,8 +48,15 @@ ship() {  # ship MODEL RUN NAME WEIGHTS: export a model, whose last run has the 
     --tagged "$sources/masc-tagged.tar.xz" --unlike "$work/ewt/dev.jsonl" --unlike "$work/ewt/test.jsonl" --out "$work/masc"
 [ -e "$work/examples/train.jsonl" ] || spansrl data examples --frames "$sources/propbank-frames.tar.xz" --out "$work/examples" \
     --unlike "$work/ewt/dev.jsonl" --unlike "$work/ewt/test.jsonl"
-[ -e "$work/raw.jsonl" ] || python "$here/raw_text.py" "$sources/raw-english.jsonl.xz" --out "$work/raw.jsonl" \
-    --count "${RAW:-150000}" --unlike "$work/ewt/dev.jsonl" "$work/ewt/test.jsonl" "$work/masc/dev.jsonl" "$work/masc/test.jsonl"
+raw=${RAW:-240000}
+raw_text() {  # raw_text NAME [OPTION …]
+    name=$1
+    shift
+    [ -e "$work/$name.jsonl" ] || python "$here/raw_text.py" "$sources/raw-english.jsonl.xz" --out "$work/$name.jsonl" \
+        --count "$raw" --unlike "$work/ewt/dev.jsonl" "$work/ewt/test.jsonl" "$work/masc/dev.jsonl" "$work/masc/test.jsonl" "$@"
+}
+raw_text raw
+raw_text raw-nouns --skip $((raw * 10 / 16)) --nouns "$work/ewt/train.jsonl" --keep $((raw * 7 / 24))
 partial=$work/masc/train.jsonl,$work/examples/train.jsonl
 
 train text-teacher teacher-1 --set "embedder.path=$mpnet" --set "training.partial=$partial"
@@ -60,16 +68,37 @@ ship teacher teacher-3 large int8
 
 start=${START:-$work/start}
 [ -n "${START:-}" ] || train ewt-text start --set "embedder.path=$minilm"
-half=$(($(wc -l < "$work/raw.jsonl") / 2))
-[ -e "$work/raw-2.jsonl" ] || {
-    head -n "$half" "$work/raw.jsonl" > "$work/raw-1.jsonl"
-    tail -n "+$((half + 1))" "$work/raw.jsonl" > "$work/raw-2.jsonl.partial"
-    mv "$work/raw-2.jsonl.partial" "$work/raw-2.jsonl"
+lines() {  # lines FILE NAME PROGRAM: the lines of a file that an awk program chooses
+    [ -e "$work/$2.jsonl" ] || {
+        awk -v "total=$(wc -l < "$work/$1.jsonl")" "$3" "$work/$1.jsonl" > "$work/$2.jsonl.partial"
+        mv "$work/$2.jsonl.partial" "$work/$2.jsonl"
+    }
 }
-for stage in 1 2; do
+lines raw raw-1 'NR <= int(total * 5 / 16)'
+lines raw raw-2 'NR > int(total * 5 / 16) && NR <= int(total * 10 / 16)'
+lines raw-nouns raw-3a 'NR % 2 == 1'
+lines raw-nouns raw-3b 'NR % 2 == 0'
+
+student() {  # student STAGE [--set …]: learn from the large model, starting from $start
+    stage=$1
+    shift
     train text-student "student-$stage" --set "training.start=$start" --set "training.partial=$partial" \
-        --set "distillation.teachers=$work/large" --set "distillation.raw=$work/raw-$stage.jsonl"
-    start=$work/student-$stage
+        --set "distillation.teachers=$work/large" --set "distillation.raw=$work/raw-$stage.jsonl" "$@"
+}
+mean() {  # mean NAME MODEL …: the mean of the weights of models
+    name=$1
+    shift
+    [ -e "$work/$name" ] || spansrl ensemble average "$@" --out "$work/$name"
+}
+student 1
+start=$work/student-1
+student 2
+mean student-12 "$work/student-2" "$work/student-1"
+start=$work/student-12
+for part in a b; do
+    [ $part = a ] && seed=9 || seed=10
+    student 3$part --set training.rate=2.5e-4 --set training.embedder_rate=1e-4 --set "training.partial_share=1, 0.1" \
+        --set training.seed=$seed
 done
-[ -e "$work/student" ] || spansrl ensemble average "$work/student-2" "$work/student-1" --out "$work/student"
-ship student student-2 small half
+mean student "$work/student-3b" "$work/student-3a"
+ship student student-3b small half

@@ -131,7 +131,7 @@ def test_segmental_exact_finds_the_most_probable_legal_labeling(seed, decoder):
 def test_a_handicap_lets_less_probable_spans_into_a_segmental_answer():
     scores = SegmentalScores(*np.zeros((2, 1, 2, 3)), np.array([2]), np.array([1]), outside=np.zeros((1, 2)))
     assert scores.decode(ROLES) == [()]  # each of four labelings has 0.25
-    assert len(scores.with_handicap(1.2).decode(ROLES, decoder="argmax")[0]) == 3
+    assert len(scores.with_handicap(np.full(len(scores.pred), 1.2)).decode(ROLES, decoder="argmax")[0]) == 3
 
 
 def label_scores(seed: int) -> LabelScores:
@@ -241,7 +241,7 @@ def test_ruled_out_roles_never_occur_and_a_handicap_adds_arguments(kind):
     if kind == "span":
         del arrays["outside"], arrays["emissions"]
     scores = make_scores(kind, arrays, np.full(4, 6), np.array([0, 2, 3, 5]))
-    eager = scores.with_handicap(3.0)
+    eager = scores.with_handicap(np.full(len(scores.pred), 3.0))
     assert sum(map(len, eager.decode(ROLES))) > sum(map(len, scores.decode(ROLES)))
     ruled_out = np.zeros((4, 3), dtype=bool)
     ruled_out[:2, 0] = True

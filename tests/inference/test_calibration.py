@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spansrl.errors import ModelError
-from spansrl.inference.calibration import Calibration, Curve, calibration_error, log_odds, sigmoid
+from spansrl.inference.calibration import Calibration, Curve, Limits, calibration_error, log_odds, sigmoid
 
 CHANCES = st.floats(0, 1)
 
@@ -99,7 +99,14 @@ def test_the_calibration_error_is_between_0_and_1_whatever_the_order(pairs, bins
         assert calibration_error(prob[::-1], right[::-1], bins=bins) == pytest.approx(error)
 
 
-FULL = Calibration(Curve(0.9, 0.1), Curve(1.1, -0.2), Curve(2, 3), threshold=0.4, handicap=0.2, min_prob=0.1)
+FULL = Calibration(
+    Curve(0.9, 0.1),
+    Curve(1.1, -0.2),
+    Curve(2, 3),
+    threshold=0.4,
+    limits=Limits(handicap=0.2, min_prob=0.1),
+    by_type={"noun": Limits(handicap=0.4, min_prob=0.3)},
+)
 
 
 def test_a_calibration_survives_the_way_through_json():
@@ -108,8 +115,14 @@ def test_a_calibration_survives_the_way_through_json():
 
 
 def test_a_calibration_of_an_older_model_shows_every_argument():
-    old = {name: value for name, value in FULL.to_dict().items() if name != "min_prob"}
-    assert Calibration.from_dict(old) == replace(FULL, min_prob=0.0)
+    old = {name: value for name, value in FULL.to_dict().items() if name not in ("min_prob", "by_type")}
+    assert Calibration.from_dict(old) == replace(FULL, limits=Limits(handicap=0.2), by_type={})
+
+
+def test_a_type_without_limits_of_its_own_has_those_of_all():
+    assert FULL.limits_of("noun").min_prob == 0.3
+    assert FULL.limits_of("verb").min_prob == 0.1
+    assert FULL.limits_of(None).min_prob == 0.1
 
 
 def changed(**changes) -> dict:
@@ -128,6 +141,9 @@ DAMAGE = {
     "a threshold below 0": changed(threshold=-0.1),
     "a min_prob above 1": changed(min_prob=1.5),
     "an endless handicap": changed(handicap=float("inf")),
+    "limits by type that are a list": changed(by_type=[]),
+    "limits of a type without a handicap": changed(by_type={"noun": {"min_prob": 0.1}}),
+    "limits of a type with a min_prob below 0": changed(by_type={"noun": {"handicap": 0, "min_prob": -0.1}}),
     "a handicap of 400 digits": changed(handicap=10**400),
     "a curve that is a list": changed(senses=[1, 0]),
     "a curve without its shift": changed(senses={"slope": 1}),

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from fake_model import INVENTORY, ROLES, FakeModel, assert_same_labels, check_legal, without_chances
 from spansrl.errors import ConfigError, DataError, SpansrlWarning
-from spansrl.inference.calibration import Calibration, Curve, log_odds
+from spansrl.inference.calibration import Calibration, Curve, Limits, log_odds
 from spansrl.inference.cutting import sentences_of
 from spansrl.inference.model import NO_PREDICATE
 from spansrl.inference.pipeline import ENCODER_BATCH, NAME_HANDICAP, Pipeline, ruled_out, run_to_end
@@ -512,12 +512,31 @@ def test_min_prob_drops_the_arguments_that_are_less_probable_and_no_others(token
     (everything,) = SRL.label(sentences, **everywhere)
     (found,) = SRL.label(sentences, min_prob=min_prob, **everywhere)
     (own,) = pipeline(min_prob=min_prob).label(sentences, **everywhere)
-    (calibrated,) = pipeline(calibration=Calibration(min_prob=min_prob)).label(sentences, **everywhere)
+    (calibrated,) = pipeline(calibration=Calibration(limits=Limits(min_prob=min_prob))).label(
+        sentences, **everywhere
+    )
     assert found == own == calibrated
     assert [prop.args for prop in found.props] == [
         tuple(arg for arg in prop.args if arg.prob >= min_prob) for prop in everything.props
     ]
     assert list(pipeline(min_prob=min_prob).label(sentences, min_prob=0, **everywhere)) == [everything]
+
+
+def test_a_type_of_predicate_can_have_limits_of_its_own():
+    sentences = [Sentence(("they", "called", "cats"), props=(Proposition(1), Proposition(2)))]
+    (everything,) = SRL.label(sentences, predicates="given", min_prob=0)
+    verb, other = everything.props
+    assert verb.args
+    assert other.args
+    assert verb.type != other.type
+    strict = Calibration(by_type={verb.type: Limits(min_prob=1.0)})
+    (labeled,) = pipeline(calibration=strict).label(sentences, predicates="given")
+    assert labeled.props == (replace(verb, args=()), other)
+    (all_of_them,) = pipeline(calibration=strict).label(sentences, predicates="given", min_prob=0)
+    assert all_of_them == everything
+    shy = Calibration(by_type={other.type: Limits(handicap=-100.0)})
+    (labeled,) = pipeline(calibration=shy).label(sentences, predicates="given")
+    assert labeled.props == (verb, replace(other, args=()))
 
 
 @pytest.mark.parametrize("min_prob", [-0.1, 1.1, "0.5", True, float("nan")])
@@ -530,7 +549,7 @@ def test_what_is_not_a_probability_is_refused(min_prob):
 @given(TOKENS, st.floats(0, 5))
 def test_a_handicap_of_null_lets_more_roles_in_and_never_fewer(tokens, handicap):
     def roles(handicap: float) -> list[set[str]]:
-        srl = pipeline(decoder="argmax", calibration=Calibration(handicap=handicap))
+        srl = pipeline(decoder="argmax", calibration=Calibration(limits=Limits(handicap=handicap)))
         (found,) = srl.label([Sentence(tokens)], predicates=range(len(tokens)))
         return [{arg.role for arg in prop.args} for prop in found.props]
 

@@ -5,7 +5,7 @@ calibration = tune(spansrl.load("runs/text"), dev_sentences)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from spansrl.arrays import IntArray
 from spansrl.evaluation import score
-from spansrl.inference.calibration import Calibration, Curve, Exact, log_odds, sigmoid
+from spansrl.inference.calibration import Calibration, Curve, Exact, Limits, log_odds, sigmoid
 from spansrl.inference.directory import MANIFEST, write_json, write_manifest
 from spansrl.inference.loading import CALIBRATION, load
 from spansrl.inference.model import Encoding, Model, PredicateScores, Prepared, Tokens, encode_all
@@ -23,7 +23,7 @@ from spansrl.inference.pipeline import Pipeline
 from spansrl.structures import Sentence
 
 HANDICAPS = (-1.0, -0.8, -0.6, -0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
-MIN_PROBS = tuple(k / 100 for k in range(1, 51))
+MIN_PROBS = tuple(k / 100 for k in range(51))
 _F1_COST = 0.05
 _LIKELY = -2.2  # log-odds of a probability of 0.1
 _LEAST = -6.0  # … below which a token is never a predicate
@@ -38,42 +38,75 @@ def tune(pipeline: Pipeline, gold: Sequence[Sentence]) -> Calibration:
     odds, right = predicate_pairs(gold, pipeline)
     exact = Calibration(arguments=Exact(), senses=Exact())
     plain = replace(pipeline, model=CachedModel(pipeline.model), calibration=exact, min_prob=0.0)
-    handicap = best_handicap(plain, gold)
-    given = list(with_handicap(plain, handicap).label(gold, predicates="given"))
+    found = replace(exact, **best_handicaps(plain, gold))
+    given = list(replace(plain, calibration=found).label(gold, predicates="given"))
     arguments, senses = argument_pairs(gold, given), sense_pairs(gold, given)
-    tuned = Calibration(
+    curves = replace(
+        found,
         arguments=Curve.fit(log_odds(arguments[0]), arguments[1]),
         predicates=Curve.fit(*_likely(odds, right)),
         senses=Curve.fit(log_odds(senses[0]), senses[1]),
         threshold=best_threshold(sigmoid(np.array(odds)), right),
-        handicap=handicap,
     )
-    return replace(tuned, min_prob=best_min_prob(replace(plain, calibration=tuned), gold))
+    labeled = list(replace(plain, calibration=curves).label(gold, predicates="given"))
+    return replace(
+        curves,
+        limits=replace(curves.limits, min_prob=best_min_prob(gold, labeled)),
+        by_type={
+            type: replace(own, min_prob=best_min_prob(*_of_type(gold, labeled, type)))
+            for type, own in curves.by_type.items()
+        },
+    )
 
 
-def best_min_prob(pipeline: Pipeline, gold: Sequence[Sentence]) -> float:
-    """The greatest `min_prob` that costs at most 0.05 F1 of arguments for every type of predicate.
+def best_handicaps(pipeline: Pipeline, gold: Sequence[Sentence]) -> dict[str, Any]:
+    """Limits with the best handicap of Null, for all predicates and for each type of them."""
+    labeled = {
+        handicap: list(with_handicap(pipeline, handicap).label(gold, predicates="given"))
+        for handicap in HANDICAPS
+    }
+    known = _of_types_with_arguments(gold, labeled[0.0])
 
-    Types are looked at one by one: arguments of nouns are less probable than those of verbs, so a minimum
-    that costs nothing overall may leave out too many of them.
+    def best(type: str | None) -> Limits:
+        return Limits(smoothed_best({h: _f1(gold, found, type) for h, found in labeled.items()}))
+
+    return {"limits": best(None), "by_type": {type: best(type) for type in known}}
+
+
+def _of_types_with_arguments(gold: Sequence[Sentence], labeled: Sequence[Sentence]) -> list[str]:
+    """The types of predicates that have arguments, by gold; auxiliaries have none."""
+    pairs = (
+        (prop, guess.type)
+        for sent, given in zip(gold, labeled, strict=True)
+        for prop, guess in zip(sent.props, given.props, strict=True)
+    )
+    return sorted({type for prop, type in pairs if prop.args and type is not None})
+
+
+def _f1(gold: Sequence[Sentence], labeled: Sequence[Sentence], type: str | None) -> float:
+    """F1 of the arguments of predicates of this type, or of all."""
+    return score(*((gold, labeled) if type is None else _of_type(gold, labeled, type))).overall.f1
+
+
+def smoothed_best(f1: Mapping[float, float]) -> float:
+    """The handicap with the best mean of its own F1 and its neighbors', the smallest one if several have it.
+
+    A single peak is often luck: a type may have a thousand arguments in development data.
     """
-    labeled = list(pipeline.label(gold, predicates="given", min_prob=0))
-    types = {prop.type for sent in labeled for prop in sent.props}
-    parts = [_of_type(gold, labeled, type) for type in types]
-    lowest = [score(*part).overall.f1 - _F1_COST for part in parts]
-    chosen = 0.0
-    for min_prob in MIN_PROBS:
-        found = (
-            score(known, [_shown(sent, min_prob) for sent in given]).overall.f1 for known, given in parts
-        )
-        if any(f1 < limit for f1, limit in zip(found, lowest, strict=True)):
-            break
-        chosen = min_prob
-    return chosen
+    values = [f1[handicap] for handicap in HANDICAPS]
+    padded = [values[0], *values, values[-1]]
+    smooth = dict(zip(HANDICAPS, (sum(padded[k : k + 3]) / 3 for k in range(len(values))), strict=True))
+    return max(HANDICAPS, key=lambda handicap: (round(smooth[handicap], 6), -abs(handicap)))
+
+
+def best_min_prob(gold: Sequence[Sentence], labeled: Sequence[Sentence]) -> float:
+    """The greatest `min_prob` whose F1 of arguments is at most 0.05 below the best."""
+    f1 = {p: score(gold, [_shown(sent, p) for sent in labeled]).overall.f1 for p in MIN_PROBS}
+    return max(p for p in MIN_PROBS if f1[p] >= max(f1.values()) - _F1_COST)
 
 
 def _of_type(
-    gold: Sequence[Sentence], labeled: Sequence[Sentence], type: str | None
+    gold: Sequence[Sentence], labeled: Sequence[Sentence], type: str
 ) -> tuple[list[Sentence], list[Sentence]]:
     """Both with the predicates that are labeled as of this type."""
     pairs = [
@@ -133,17 +166,10 @@ class CachedModel:
         return found
 
 
-def best_handicap(pipeline: Pipeline, gold: Sequence[Sentence]) -> float:
-    """The handicap of Null with the best F1 of arguments; the smallest one if several have it."""
-    scores = {
-        handicap: score(gold, with_handicap(pipeline, handicap).label(gold, predicates="given")).overall.f1
-        for handicap in HANDICAPS
-    }
-    return max(HANDICAPS, key=lambda handicap: (scores[handicap], -abs(handicap)))
-
-
 def with_handicap(pipeline: Pipeline, handicap: float) -> Pipeline:
-    return replace(pipeline, calibration=replace(pipeline.calibration, handicap=handicap))
+    """The pipeline with one handicap of Null for all types of predicates."""
+    limits = replace(pipeline.calibration.limits, handicap=handicap)
+    return replace(pipeline, calibration=replace(pipeline.calibration, limits=limits, by_type={}))
 
 
 def best_threshold(probs: npt.ArrayLike, right: npt.ArrayLike) -> float:

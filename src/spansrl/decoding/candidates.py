@@ -16,7 +16,7 @@ class SearchScores:
 
     start: Floats  # (N, T, R)
     end: Floats  # (N, T, R)
-    null: Floats | float  # (N, R)
+    null: Floats | float  # (N, R) or (N, 1)
     offset: Floats | float  # (N, R): log Z, or 0
     lengths: Ints  # (N,)
     pred: Ints  # (N,)

@@ -22,7 +22,7 @@ from spansrl.tags import is_core
 class LabelScores(StartEnd):
     """F(i, j, r) = start + end, compared with 0 within each span."""
 
-    handicap: float = 0.0
+    handicap: Floats | float = 0.0  # (N, 1)
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, lengths: Ints, pred: Ints) -> LabelScores:
@@ -63,11 +63,12 @@ class LabelScores(StartEnd):
     def _candidates(self, n: int) -> tuple[Ints, Ints, Ints]:
         """Role, first and last token of the spans that score above "no role"; one row of spans at a time."""
         length, p = int(self.lengths[n]), int(self.pred[n])
+        least = -np.broadcast_to(self.handicap, (len(self.pred), 1))[n, 0]
         parts = []
         for i in range(length):
             stop = length if i > p else p
             score = self.start[n, i].astype(np.float64) + self.end[n, i:stop]  # (stop − i, R)
-            width, role = np.nonzero(score > -self.handicap)
+            width, role = np.nonzero(score > least)
             parts.append((role, np.full_like(role, i), i + width))
         role, first, last = (np.concatenate(part) for part in zip(*parts, strict=True))
         return role, first, last
@@ -85,5 +86,5 @@ class LabelScores(StartEnd):
     def gain(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
         return self.span_scores(prop, role, first, last)
 
-    def with_handicap(self, handicap: float) -> LabelScores:
-        return replace(self, handicap=self.handicap + handicap)
+    def with_handicap(self, handicap: Floats) -> LabelScores:
+        return replace(self, handicap=self.handicap + handicap[:, None])

@@ -46,8 +46,8 @@ class Scores(Protocol):
     def gain(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
         """What chosen spans (P,) add to the sum that exact search maximizes; taggers have no such sum."""
 
-    def with_handicap(self, handicap: float) -> Self:
-        """The same scores with this much taken off the answer "no argument"."""
+    def with_handicap(self, handicap: Floats) -> Self:
+        """The same scores with this much taken off each proposition's answer "no argument": (N,)."""
 
     def without_roles(self, ruled_out: Bools) -> Self:
         """The same scores with roles forbidden: ruled_out (N, R)."""

@@ -27,7 +27,7 @@ class SegmentalScores(StartEnd):
     """F(i, j, r) = start + end, and the scores of tokens outside all arguments."""
 
     outside: Floats = field(kw_only=True)  # (N, T)
-    handicap: float = 0.0
+    handicap: Floats | float = 0.0  # (N, 1)
 
     def __post_init__(self) -> None:
         StartEnd.__post_init__(self)  # not super(), which slots break
@@ -92,8 +92,8 @@ class SegmentalScores(StartEnd):
         log_z = before[:, -1, None, None]
         return Marginals(start + before[:, :-1, None] - log_z, end + after[:, 1:, None], before[:, -1])
 
-    def with_handicap(self, handicap: float) -> SegmentalScores:
-        return replace(self, handicap=self.handicap + handicap)
+    def with_handicap(self, handicap: Floats) -> SegmentalScores:
+        return replace(self, handicap=self.handicap + handicap[:, None])
 
 
 class Marginals(NamedTuple):

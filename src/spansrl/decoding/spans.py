@@ -86,10 +86,10 @@ class SpanScores(StartEnd):
         """F(i, j, r) − F(p, p, r) of chosen spans (P,)."""
         return self.span_scores(prop, role, first, last) - self.null[prop, role]
 
-    def with_handicap(self, handicap: float) -> SpanScores:
+    def with_handicap(self, handicap: Floats) -> SpanScores:
         """Lower the score of Null: nothing else that may be chosen begins at the predicate."""
         start = self.start.copy()
-        start[np.arange(len(self.pred)), self.pred] -= handicap
+        start[np.arange(len(self.pred)), self.pred] -= handicap[:, None]
         return replace(self, start=start)
 
 

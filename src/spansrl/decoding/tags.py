@@ -82,9 +82,9 @@ class TagScores:
     def gain(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
         raise DataError("the model scores tags, not spans; use a model with span, segmental or label output")
 
-    def with_handicap(self, handicap: float) -> TagScores:
+    def with_handicap(self, handicap: Floats) -> TagScores:
         emissions = self.emissions.copy()
-        emissions[:, :, 0] -= handicap
+        emissions[:, :, 0] -= handicap[:, None]
         return replace(self, emissions=emissions)
 
     def without_roles(self, ruled_out: Bools) -> TagScores:

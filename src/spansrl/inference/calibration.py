@@ -7,6 +7,7 @@ by their expected calibration error.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -69,34 +70,60 @@ class Exact(Curve):
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """Which arguments are found and which of them are shown."""
+
+    handicap: float = 0.0  # subtracted from Null's score: above 0, less likely arguments are found too
+    min_prob: float = 0.0  # arguments that are less probable are not shown, unless requested
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Limits:
+        found = cls(**_numbers(data, {"handicap", "min_prob"}))
+        if not 0 <= found.min_prob <= 1:
+            raise ValueError("'min_prob' must be a probability")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class Calibration:
-    """The curves of a model, and the probabilities from which predicates and arguments are shown."""
+    """The curves of a model, and what decides which predicates and arguments are shown.
+
+    The best F1 is reached with a threshold of about half that F1 (Lipton et al. 2014), and some types of
+    predicates have arguments that are harder to find. So each type may have limits of its own.
+    """
 
     arguments: Curve = field(default_factory=Curve)
     predicates: Curve = field(default_factory=Curve)
     senses: Curve = field(default_factory=Curve)
     threshold: float = 0.5  # of the model's own probability that a token is a predicate
-    handicap: float = 0.0  # subtracted from Null's score: above 0, less likely arguments are found too
-    min_prob: float = 0.0  # arguments that are less probable are not shown, unless requested
+    limits: Limits = field(default_factory=Limits)
+    by_type: Mapping[str, Limits] = field(default_factory=dict)  # of predicates, instead of `limits`
+
+    def limits_of(self, type: str | None) -> Limits:
+        """The limits of the arguments of predicates of this type."""
+        return self.limits if type is None else self.by_type.get(type, self.limits)
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        data = asdict(self)
+        limits: dict[str, float] = data.pop("limits")
+        return {**data, **limits}  # beside the threshold, as in models without limits by type
 
     @classmethod
     def from_dict(cls, data: Any) -> Calibration:
         """Read what `to_dict` wrote; raises ModelError for anything else."""
         try:
-            values = {"min_prob": 0.0, **data}  # which older models do not have
+            values = {"min_prob": 0.0, "by_type": {}, **data}  # which older models do not have
             arguments, predicates, senses = (
                 Curve(**_numbers(values.pop(name), {"slope", "shift"}))
                 for name in ("arguments", "predicates", "senses")
             )
-            limits = _numbers(values, {"threshold", "handicap", "min_prob"})
-            found = cls(arguments, predicates, senses, **limits)
+            by_type = {type: Limits.from_dict(own) for type, own in values.pop("by_type").items()}
+            threshold = _numbers({"threshold": values.pop("threshold")}, {"threshold"})["threshold"]
+            found = cls(arguments, predicates, senses, threshold, Limits.from_dict(values), by_type)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ModelError(f"calibration: damaged ({error}); get the model again") from error
-        if not (0 <= found.threshold <= 1 and 0 <= found.min_prob <= 1):
-            raise ModelError("calibration: a threshold is not a probability; get the model again")
+        if not 0 <= found.threshold <= 1:
+            raise ModelError("calibration: the threshold is not a probability; get the model again")
         return found
 
 

@@ -57,7 +57,7 @@ class _Window:
     """Sentences that are labeled together: in pieces, of which those with something to label are batched."""
 
     wanted: Wanted
-    min_prob: float
+    min_prob: float | None
     sentences: list[Sentence]
     pieces: list[list[Sentence]]
     chosen: list[tuple[int, int]] = field(default_factory=list)  # row -> sentence, piece
@@ -164,13 +164,13 @@ class Pipeline:
             raise ConfigError("this model does not find predicates; use predicates='given' or token indices")
         return wanted
 
-    def _min_prob(self, min_prob: float | None) -> float:
+    def _min_prob(self, min_prob: float | None) -> float | None:
         if min_prob is None:
-            return self.calibration.min_prob if self.min_prob is None else self.min_prob
+            return self.min_prob
         check_min_prob(min_prob)
         return min_prob
 
-    def _documents(self, texts: Iterable[str], wanted: Wanted, min_prob: float) -> Iterator[Document]:
+    def _documents(self, texts: Iterable[str], wanted: Wanted, min_prob: float | None) -> Iterator[Document]:
         pending: deque[tuple[str, int]] = deque()  # texts with their number of sentences
         checked = LanguageCheck()
 
@@ -203,7 +203,7 @@ class Pipeline:
         return list(window.labeled())
 
     def _label_stream(
-        self, sentences: Iterable[Sentence], wanted: Wanted, min_prob: float
+        self, sentences: Iterable[Sentence], wanted: Wanted, min_prob: float | None
     ) -> Iterator[Sentence]:
         stream = iter(sentences)
         while chunk := list(islice(stream, WINDOW)):
@@ -216,7 +216,7 @@ class Pipeline:
                 window.put(rows, props)
             yield from window.labeled()
 
-    def _window(self, sentences: Iterable[Sentence], wanted: Wanted, min_prob: float) -> _Window:
+    def _window(self, sentences: Iterable[Sentence], wanted: Wanted, min_prob: float | None) -> _Window:
         """Prepare sentences for the encoder, in batches of similar length."""
         bare = [_without_labels(sent, wanted) for sent in sentences]
         pieces = [pieces_of(sent, self.max_tokens or len(sent)) for sent in bare]
@@ -304,7 +304,7 @@ class Pipeline:
         return NAME_HANDICAP if type == "noun" and may_be_name(tokens, pred) else 0.0
 
     def _propositions(
-        self, items: Sequence[tuple[Sentence, Proposition]], scores: PredicateScores, min_prob: float
+        self, items: Sequence[tuple[Sentence, Proposition]], scores: PredicateScores, min_prob: float | None
     ) -> Iterator[Proposition]:
         props = [
             self._sense(sent, prop, None if scores.senses is None else scores.senses[n])
@@ -314,12 +314,15 @@ class Pipeline:
         if self.rule_out_roles and self.frames is not None:
             senses = [prop.sense for prop in props]
             arguments = arguments.without_roles(ruled_out(roles, senses, self.frames))
-        if self.calibration.handicap:
-            arguments = arguments.with_handicap(self.calibration.handicap)
+        limits = [self.calibration.limits_of(prop.type) for prop in props]
+        handicap = np.array([own.handicap for own in limits])  # (N,)
+        if handicap.any():
+            arguments = arguments.with_handicap(handicap)
         decoded = arguments.decode(roles, decoder=self.decoder, order=self.order)
-        for (sent, _), prop, args in zip(items, props, decoded, strict=True):
+        for (sent, _), prop, own, args in zip(items, props, limits, decoded, strict=True):
             known = (self._argument(prop, arg) for arg in args)
-            shown = tuple(arg for arg in known if arg.prob is None or arg.prob >= min_prob)
+            least = own.min_prob if min_prob is None else min_prob
+            shown = tuple(arg for arg in known if arg.prob is None or arg.prob >= least)
             yield replace(prop, args=shown, v=_verb(sent, prop, shown))
 
     def _sense(
