@@ -5,6 +5,7 @@ calibration = tune(spansrl.load("runs/text"), dev_sentences)
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from spansrl.structures import Sentence
 
 HANDICAPS = (-1.0, -0.8, -0.6, -0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2)
 MIN_PROBS = tuple(k / 100 for k in range(51))
+LEAST_OF_A_TYPE = 300  # gold arguments, or the type has no limits of its own
 _F1_COST = 0.05
 _LIKELY = -2.2  # log-odds of a probability of 0.1
 _LEAST = -6.0  # … below which a token is never a predicate
@@ -59,28 +61,30 @@ def tune(pipeline: Pipeline, gold: Sequence[Sentence]) -> Calibration:
     )
 
 
-def best_handicaps(pipeline: Pipeline, gold: Sequence[Sentence]) -> dict[str, Any]:
+def best_handicaps(
+    pipeline: Pipeline, gold: Sequence[Sentence], *, least: int = LEAST_OF_A_TYPE
+) -> dict[str, Any]:
     """Limits with the best handicap of Null, for all predicates and for each type of them."""
     labeled = {
         handicap: list(with_handicap(pipeline, handicap).label(gold, predicates="given"))
         for handicap in HANDICAPS
     }
-    known = _of_types_with_arguments(gold, labeled[0.0])
+    counts = _arguments_by_type(gold, labeled[0.0])
 
     def best(type: str | None) -> Limits:
         return Limits(smoothed_best({h: _f1(gold, found, type) for h, found in labeled.items()}))
 
-    return {"limits": best(None), "by_type": {type: best(type) for type in known}}
+    return {"limits": best(None), "by_type": {type: best(type) for type, n in counts.items() if n >= least}}
 
 
-def _of_types_with_arguments(gold: Sequence[Sentence], labeled: Sequence[Sentence]) -> list[str]:
-    """The types of predicates that have arguments, by gold; auxiliaries have none."""
-    pairs = (
-        (prop, guess.type)
-        for sent, given in zip(gold, labeled, strict=True)
-        for prop, guess in zip(sent.props, given.props, strict=True)
-    )
-    return sorted({type for prop, type in pairs if prop.args and type is not None})
+def _arguments_by_type(gold: Sequence[Sentence], labeled: Sequence[Sentence]) -> dict[str, int]:
+    """How many gold arguments the predicates have that are labeled as of each type."""
+    counts: Counter[str] = Counter()
+    for sent, given in zip(gold, labeled, strict=True):
+        for prop, guess in zip(sent.props, given.props, strict=True):
+            if guess.type is not None:
+                counts[guess.type] += len(prop.args)
+    return dict(sorted(counts.items()))
 
 
 def _f1(gold: Sequence[Sentence], labeled: Sequence[Sentence], type: str | None) -> float:
