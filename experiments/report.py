@@ -35,6 +35,19 @@ LESSONS = {
     "student-80k": "the same and 80,000 raw sentences: the eighth stage",
     "student-nouns": "gold labels, the large model and 30,000 raw sentences rich in nouns",
 }
+# Runs of ablations.sh. Those without a teacher are to be compared with each other.
+ABLATIONS = {
+    "all": "the whole recipe, with 10,000 raw sentences",
+    "no-raw": "without raw text",
+    "no-teacher": "without raw text and the teacher: gold labels only",
+    "segmental": "the same with the segmental output",
+    "no-masc": "without MASC",
+    "no-examples": "without the examples in PropBank's frames",
+    "no-average": "without averaged weights",
+    "one-rate": "with the same rate in all layers of the transformer",
+    "dropout": "with dropout 0.1",
+}
+CURVE = {"no-raw": 0, "all": 10_000, "raw-35000": 35_000, "raw-70000": 70_000}
 CORPORA = {"ewt-dev": "EWT dev", "ewt-test": "EWT test", "masc-dev": "MASC dev", "masc-test": "MASC test"}
 
 
@@ -165,7 +178,9 @@ def text_epochs() -> str:
         "student-25k-last": "its last stage: without raw text",
         "student-100k": "stage six: a student of large's first stage with 100,000 raw sentences",
         "student": "stage seven: a student of large's second stage with 70,000, without dropout",
-        "student-80k": "stage eight, small: the same with 80,000 further raw sentences",
+        "student-80k": "stage eight: the same with 80,000 further raw sentences",
+        "student-9a": "stage nine, from the mean of seven and eight: 35,000 richer in nouns, lower rates",
+        "student-9b": "the same with 35,000 others; small is the mean of both",
     }
     logs = {
         title: [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -189,6 +204,43 @@ def text_raw() -> str:
         last = json.loads((RESULTS / f"{name}.log.jsonl").read_text(encoding="utf-8").splitlines()[-1])
         rows.append([title, *(f"{last[f'dev_{key}']:.2f}" for key in ("precision", "recall", "f1"))])
     return table(["learns from", "dev P", "R", "F1"], rows)
+
+
+def ablation(name: str) -> dict[str, Any] | None:
+    """The last line of a run's log; None for one that was not made."""
+    path = RESULTS / "ablations" / f"{name}.log.jsonl"
+    return json.loads(path.read_text(encoding="utf-8").splitlines()[-1]) if path.exists() else None
+
+
+def text_ablations() -> str:
+    """Short runs that leave out one ingredient each."""
+    whole = ablation("all")
+    assert whole is not None
+    found = {title: last for name, title in ABLATIONS.items() if (last := ablation(name)) is not None}
+    return table(
+        ["one epoch from MiniLM", "steps", "dev P", "R", "F1", "difference"],
+        [
+            [
+                title,
+                f"{last['step']:,}",
+                *(f"{last[f'dev_{key}']:.2f}" for key in ("precision", "recall", "f1")),
+                "" if last is whole else f"{last['dev_f1'] - whole['dev_f1']:+.2f}",
+            ]
+            for title, last in found.items()
+        ],
+    )
+
+
+def text_curve() -> str:
+    """Development F1 against the number of raw sentences, with equal settings."""
+    found = {count: last for name, count in CURVE.items() if (last := ablation(name)) is not None}
+    return table(
+        ["raw sentences", *(f"{count:,}" for count in found)],
+        [
+            ["dev F1", *(f"{last['dev_f1']:.2f}" for last in found.values())],
+            ["steps", *(f"{last['step']:,}" for last in found.values())],
+        ],
+    )
 
 
 def _json(path: Path) -> Any:
@@ -224,6 +276,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "text-parts": text_parts,
     "text-epochs": text_epochs,
     "text-raw": text_raw,
+    "text-ablations": text_ablations,
+    "text-curve": text_curve,
 }
 
 
