@@ -47,7 +47,7 @@ ABLATIONS = {
     "one-rate": "with the same rate in all layers of the transformer",
     "dropout": "with dropout 0.1",
 }
-CURVE = {"no-raw": 0, "all": 10_000, "raw-35000": 35_000, "raw-70000": 70_000}
+CURVE = {"no-raw": 0, "raw-5000": 5_000, "all": 10_000, "raw-35000": 35_000, "raw-70000": 70_000}
 CORPORA = {"ewt-dev": "EWT dev", "ewt-test": "EWT test", "masc-dev": "MASC dev", "masc-test": "MASC test"}
 
 
@@ -224,7 +224,7 @@ def text_ablations() -> str:
                 title,
                 f"{last['step']:,}",
                 *(f"{last[f'dev_{key}']:.2f}" for key in ("precision", "recall", "f1")),
-                "" if last is whole else f"{last['dev_f1'] - whole['dev_f1']:+.2f}",
+                "" if last == whole else f"{last['dev_f1'] - whole['dev_f1']:+.2f}",
             ]
             for title, last in found.items()
         ],
