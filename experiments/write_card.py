@@ -97,8 +97,8 @@ def _small(training: dict[str, Any], best: int) -> dict[str, str]:
         "encoder": "started from all-MiniLM-L6-v2 (6 layers, 384 wide, uncased) and fine-tuned",
         "training": "an earlier version of this model (`experiments/text_model.sh`), then "
         "`configs/text-student.toml`: learning from the large model on raw text and on the labeled data "
-        f"in two stages ({training['epochs']} epoch each, best on dev: {best}), whose weights were averaged, and "
-        "in a third one on text rich in noun predicates: two runs with half of it each, averaged again; "
+        f"in two stages ({training['epochs']} epoch each, best on dev: {best}), whose weights were averaged, "
+        "and in a third one on text rich in noun predicates: two runs with half of it each, averaged again; "
         "`experiments/text_models.sh` does it all, EXPERIMENTS.md has the details",
         "stored": "in half precision",
     }
