@@ -47,7 +47,7 @@ ABLATIONS = {
     "one-rate": "with the same rate in all layers of the transformer",
     "dropout": "with dropout 0.1",
 }
-CURVE = {"no-raw": 0, "raw-5000": 5_000, "all": 10_000, "raw-35000": 35_000, "raw-70000": 70_000}
+CURVE = {"no-raw": 0, "all": 10_000, "raw-35000": 35_000, "raw-70000": 70_000}
 CORPORA = {"ewt-dev": "EWT dev", "ewt-test": "EWT test", "masc-dev": "MASC dev", "masc-test": "MASC test"}
 
 

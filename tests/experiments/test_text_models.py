@@ -36,7 +36,8 @@ def test_one_command_makes_both_models_with_their_cards(tmp_path):
         (work / corpus).mkdir(parents=True)
         for part, sentences in parts.items():
             write_sentences(work / corpus / f"{part}.jsonl", sentences)
-    write_sentences(work / "raw.jsonl", [Sentence(sent.tokens) for sent in TOYS])
+    for name in ("raw", "raw-nouns"):
+        write_sentences(work / f"{name}.jsonl", [Sentence(sent.tokens) for sent in TOYS])
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for _ in range(2):  # the second time, everything is there but the exported models
         done = subprocess.run(
@@ -55,4 +56,4 @@ def test_one_command_makes_both_models_with_their_cards(tmp_path):
             assert "made on | 2026-11-16" in card
             assert (model / "LICENSE").is_file()
             load(model, frames=False)("They called it off.")  # checks the manifest too
-    assert done.stderr.count("this run is finished") == 6  # three stages of large, the start, two students
+    assert done.stderr.count("this run is finished") == 8  # three stages of large, the start, four students
