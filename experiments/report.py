@@ -35,7 +35,7 @@ LESSONS = {
     "student-80k": "the same and 80,000 raw sentences: the eighth stage",
     "student-nouns": "gold labels, the large model and 30,000 raw sentences rich in nouns",
 }
-# Runs of ablations.sh. Those without a teacher are to be compared with each other.
+# Runs of ablations.sh; the segmental one is to be compared with that without a teacher.
 ABLATIONS = {
     "all": "the whole recipe, with 10,000 raw sentences",
     "no-raw": "without raw text",
