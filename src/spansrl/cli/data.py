@@ -11,6 +11,7 @@ from rich.table import Table
 
 from spansrl.cli import options
 from spansrl.cli.progress import progress_bar
+from spansrl.corpora.brown import build_brown
 from spansrl.corpora.conll05 import build_conll05
 from spansrl.corpora.conll12 import build_conll12
 from spansrl.corpora.corpus import (
@@ -191,6 +192,25 @@ def examples(frames: str | None, unlike: tuple[Path, ...], out: Path) -> None:
     """
     held_out = (sent for path in unlike for sent in read_sentences(path))
     _build(lambda progress: build_examples(frames, held_out, progress=progress), out)
+
+
+@command.command("conll05-brown")
+@click.argument("source", metavar="SRC")
+@_out
+def conll05_brown(source: str, out: Path) -> None:
+    """Build CoNLL-2005's Brown test set without the Penn Treebank: 426 sentences, 804 propositions.
+
+    SRC is a directory or an archive with test.brown.props.gz of the shared task, which has no words, and the
+    files ck01, ck02 and ck03 of the Brown corpus (word/tag), which it covers token by token. For tests only.
+
+    \b
+    Writes test.brown.jsonl and audit.json.
+
+    \b
+    Example
+      spansrl data conll05-brown brown.tar.xz --out data/brown
+    """
+    _build(lambda progress: build_brown(source, progress=progress), out)
 
 
 def _build(builder: Callable[[Progress], Corpus], out: Path) -> None:

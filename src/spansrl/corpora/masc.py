@@ -40,7 +40,7 @@ _COLUMNS = ["document", "mode", "genre", "split"]
 _TAG_COLUMN = 4  # of a skeleton
 _DAMAGED_KEY = "damaged"  # of Sentence.extra, inside this module only
 _DROPPED = "its sentence was dropped"  # the reason of propositions
-_LEMMA_CHECK = "the predicate's word fits its lemma"
+LEMMA_CHECK = "the predicate's word fits its lemma"
 _LEMMATIZER = Lemmatizer()
 
 
@@ -140,7 +140,7 @@ def _sentences(
                 audit.drop_sentence(sent, "like a sentence in an --unlike file", _DROPPED)
                 continue
             for prop in sent.props:
-                audit.check(_LEMMA_CHECK, fits_lemma(sent, prop))
+                audit.check(LEMMA_CHECK, fits_lemma(sent, prop))
             yield document.split, sent
         progress("joining documents", done, len(documents))
 
