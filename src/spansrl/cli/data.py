@@ -207,7 +207,7 @@ def conll05_brown(source: str, out: Path) -> None:
     Writes test.brown.jsonl and audit.json.
 
     \b
-    Example
+    Examples
       spansrl data conll05-brown brown.tar.xz --out data/brown
     """
     _build(lambda progress: build_brown(source, progress=progress), out)
