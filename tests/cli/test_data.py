@@ -211,6 +211,16 @@ def test_examples_of_frames_are_a_corpus_without_held_out_sentences(work):
     assert not (work / "none").exists()
 
 
+def test_written_sentences_are_checked_against_the_frames(work):
+    lines = "go.01\t[ARG1 He] [V went] home", "go.01\t[ARG3 He] [V went]", "go.01\t[ARG1 He [V went]"
+    (work / "a.tsv").write_text("\n".join(lines) + "\n")
+    code, out, error = data("written", "a.tsv", "--out", "out", cwd=work)
+    assert (code, error) == (0, "")
+    assert "1 × sentence: its brackets are not [ROLE words]" in out
+    assert len((work / "out/train.jsonl").read_text().splitlines()) == 2
+    assert data("written", "b.tsv", "--out", "none", cwd=work)[0] == 1
+
+
 @pytest.mark.parametrize("out", ["c5[red]g", "q[/b]c", "a:smile:b"])
 def test_a_directory_whose_name_looks_like_markup_is_named_as_it_is(work, out):
     code, shown, error = data("conll05", "conll05/merged", "--out", out, cwd=work)
@@ -296,7 +306,7 @@ def test_bytes_that_are_not_utf8_are_one_line_and_exit_code_1(work):
     assert not (work / "out").exists()
 
 
-@pytest.mark.parametrize("name", ["ewt", "masc", "conll05", "conll12"])
+@pytest.mark.parametrize("name", ["ewt", "masc", "conll05", "conll12", "written"])
 def test_help_teaches_with_examples(name, tmp_path):
     code, out, error = data(name, "--help", cwd=tmp_path)
     assert (code, error) == (0, "")

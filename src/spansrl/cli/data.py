@@ -26,6 +26,7 @@ from spansrl.corpora.corpus import (
 from spansrl.corpora.ewt import build_ewt
 from spansrl.corpora.examples import build_examples
 from spansrl.corpora.masc import build_masc
+from spansrl.corpora.written import build_written
 from spansrl.formats import read_sentences
 from spansrl.progress import Progress
 
@@ -211,6 +212,30 @@ def conll05_brown(source: str, out: Path) -> None:
       spansrl data conll05-brown brown.tar.xz --out data/brown
     """
     _build(lambda progress: build_brown(source, progress=progress), out)
+
+
+@command.command()
+@click.argument("files", metavar="FILE …", nargs=-1, required=True, type=options.PATH)
+@_unlike
+@_out
+def written(files: tuple[Path, ...], unlike: tuple[Path, ...], out: Path) -> None:
+    """Build a corpus of sentences that were written for a roleset, one labeled predicate each.
+
+    A line of a FILE has a roleset, a tab, and tokens with brackets around the arguments and the predicate.
+    Sentences are checked against PropBank's frames; those with an unknown sense, a role that the sense does
+    not have or a missing particle are left out, and so are repetitions. A tenth of the rolesets, always the
+    same ones, is the development part.
+
+    \b
+    Writes train.jsonl, dev.jsonl and audit.json.
+
+    \b
+    Examples
+      spansrl data written written/*.tsv --out data/written
+      spansrl data written mine.tsv --unlike data/ewt/dev.jsonl --unlike data/ewt/test.jsonl --out mine
+    """
+    held_out = (sent for path in unlike for sent in read_sentences(path))
+    _build(lambda progress: build_written(files, held_out, progress=progress), out)
 
 
 def _build(builder: Callable[[Progress], Corpus], out: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from spansrl.language.frames.parsing import Roleset
@@ -115,13 +115,17 @@ class FrameIndex:
         return tuple(dict.fromkeys(sense for words in tables for sense in words.get(word.lower(), ())))
 
     def words(self, sense: str) -> tuple[tuple[str, str], ...]:
-        """Return the words that have the sense, with their types; searches all words."""
-        return tuple(
-            (word, PARTS_OF_SPEECH[tag])
-            for tag, words in self._aliases.items()
-            for word, senses in words.items()
-            if sense in senses
-        )
+        """Return the words that have the sense, with their types."""
+        return self._words.get(sense, ())
+
+    @cached_property
+    def _words(self) -> dict[str, tuple[tuple[str, str], ...]]:
+        found: dict[str, tuple[tuple[str, str], ...]] = {}
+        for tag, words in self._aliases.items():
+            for word, senses in words.items():
+                for sense in senses:
+                    found[sense] = (*found.get(sense, ()), (word, PARTS_OF_SPEECH[tag]))
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         return {"rolesets": self._entries, "aliases": self._aliases, "heads": self._heads}
