@@ -16,9 +16,10 @@ import torch
 
 from measure import machine, peak_of_process, table
 from spansrl.arrays import IntArray
+from spansrl.decoding import Scores
 from spansrl.formats import read_sentences
 from spansrl.inference.loading import load
-from spansrl.inference.model import Encoding, Model, PredicateScores, Prepared, Tokens
+from spansrl.inference.model import Encoding, Floats, Model, Prepared, Senses, Tokens
 
 
 class TimedModel:
@@ -38,9 +39,15 @@ class TimedModel:
         """Timed."""
         return self._timed(self.model.encode, prepared, rows)
 
-    def score(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
+    def score_senses(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> Floats | None:
         """Timed."""
-        return self._timed(self.model.score, encoding, sentence, pred)
+        return self._timed(self.model.score_senses, encoding, sentence, pred)
+
+    def score_arguments(
+        self, encoding: Encoding, sentence: IntArray, pred: IntArray, senses: Senses
+    ) -> Scores:
+        """Timed."""
+        return self._timed(self.model.score_arguments, encoding, sentence, pred, senses)
 
     def _timed(self, function: Callable[..., Any], *args: Any) -> Any:
         before = time.perf_counter()

@@ -10,7 +10,7 @@ import numpy as np
 
 from spansrl.decoding import SpanScores, log_partition
 from spansrl.inference.lexicon import learn_lexicon
-from spansrl.inference.model import NO_PREDICATE, Encoding, PredicateScores, Prepared, lengths_of, narrowed
+from spansrl.inference.model import NO_PREDICATE, Encoding, Prepared, lengths_of, narrowed
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.tags import is_core
 
@@ -84,7 +84,13 @@ class FakeModel:
         vectors = np.zeros((*classes.shape[:2], 1), np.float32)
         return Encoding(sentences, lengths, vectors, classes if self.finds_predicates else None)
 
-    def score(self, encoding: Encoding, sentence, pred) -> PredicateScores:
+    def score_senses(self, encoding: Encoding, sentence, pred):
+        return self._roll(encoding, sentence, pred)[1] if self.senses else None
+
+    def score_arguments(self, encoding: Encoding, sentence, pred, senses) -> SpanScores:
+        return self._roll(encoding, sentence, pred)[0]
+
+    def _roll(self, encoding: Encoding, sentence, pred):
         encoding, sentence = narrowed(encoding, sentence)
         lengths = encoding.lengths[sentence]
         start = np.full((len(pred), encoding.vectors.shape[1], len(ROLES)), NONSENSE, np.float32)
@@ -96,8 +102,7 @@ class FakeModel:
             start[n, : lengths[n]], end[n, : lengths[n]] = self.spread * own.normal(size=(2, *shape))
             senses[n] = own.normal(size=self.senses)
         log_z = log_partition(start, end, lengths)
-        arguments = SpanScores(start, end, lengths, pred, log_z=log_z)
-        return PredicateScores(arguments, senses if self.senses else None)
+        return SpanScores(start, end, lengths, pred, log_z=log_z), senses
 
 
 def check_legal(sent: Sentence) -> None:

@@ -17,7 +17,7 @@ from spansrl.analysis.decoders import compare_decoders, decoders, overlaps, repe
 from spansrl.analysis.embeddings import cosines, embeddings, kind_of, project
 from spansrl.analysis.neighbors import neighbors, predicted_arguments
 from spansrl.decoding import SpanScores, log_partition
-from spansrl.inference.model import Encoding, PredicateScores, Prepared, lengths_of, score_propositions
+from spansrl.inference.model import Encoding, Prepared, lengths_of, score_propositions
 from spansrl.structures import Argument, Span
 from spansrl.tags import is_core
 
@@ -54,15 +54,16 @@ class FakeModel:
     def encode(self, prepared, rows):
         return Encoding(prepared.sentences, lengths_of(prepared.sentences), None)
 
-    def score(self, encoding, sentence, pred):
+    def score_senses(self, encoding, sentence, pred):
+        return None
+
+    def score_arguments(self, encoding, sentence, pred, senses):
         lengths = encoding.lengths[sentence]
         start, end = np.zeros((2, len(pred), lengths.max(), len(ROLES)))
         for n, (length, p) in enumerate(zip(lengths.tolist(), pred.tolist(), strict=True)):
             rng = np.random.default_rng([self.seed, length, p])
             start[n, :length], end[n, :length] = rng.normal(0, 2, (2, length, len(ROLES)))
-        return PredicateScores(
-            SpanScores(start, end, lengths, pred, log_z=log_partition(start, end, lengths))
-        )
+        return SpanScores(start, end, lengths, pred, log_z=log_partition(start, end, lengths))
 
 
 TRAINING = [
@@ -247,7 +248,7 @@ def test_the_sum_of_exact_search_is_that_of_brute_force_and_greedy_never_beats_i
     model = FakeModel(seed=seed)
     inputs = replace(make_inputs(), gold=gold)
     found = compare_decoders(model, inputs)
-    scores = score_propositions(model, gold).arguments
+    scores = score_propositions(model, gold)
     assert found.sums["exact"] == pytest.approx([best_sum(scores, n) for n in range(3)])
     assert all(g <= e + 1e-9 for g, e in zip(found.sums["greedy"], found.sums["exact"], strict=True))
 
@@ -257,7 +258,7 @@ def test_greedy_search_is_optimal_where_it_reaches_the_greatest_sum(seed, optima
     model, inputs = FakeModel(seed=seed), make_inputs()
     sums, scores = (
         compare_decoders(model, inputs).sums["greedy"],
-        score_propositions(model, inputs.gold).arguments,
+        score_propositions(model, inputs.gold),
     )
     assert [sums[n] == pytest.approx(best_sum(scores, n)) for n in range(3)] == optimal
     section = decoders(replace(inputs, model=model))

@@ -55,7 +55,7 @@ def test_span_vectors_times_label_embeddings_are_the_scores(make, tmp_path):
     model = load_model(directory, tmp_path / "cache")
     vectors = np.concatenate(list(model.argument_vectors(SENTENCES, lambda *told: None)))
     found = scale * vectors @ model.role_vectors().T  # (A, R)
-    scores = score_propositions(model.model, SENTENCES).arguments
+    scores = score_propositions(model.model, SENTENCES)
     props = [prop for sent in SENTENCES for prop in sent.props]
     expected = [
         scores.start[n, arg.start] + scores.end[n, arg.end - 1]

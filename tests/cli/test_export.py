@@ -220,7 +220,7 @@ def test_rounded_weights_are_smaller_and_give_almost_the_same_scores(call, tmp_p
         assert code == 0, err
         graphs = [tmp_path / precision / name for name in ("encoder.onnx", "arguments.onnx")]
         sizes.append(sum(path.stat().st_size for path in graphs))
-        starts.append(score_propositions(OnnxModel.load(tmp_path / precision), SENTENCES[:2]).arguments.start)
+        starts.append(score_propositions(OnnxModel.load(tmp_path / precision), SENTENCES[:2]).start)
     full, half, int8 = sizes
     assert int8 < 0.8 * half < 0.6 * full
     np.testing.assert_allclose(starts[1], starts[0], atol=1e-2)

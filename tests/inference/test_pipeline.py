@@ -650,9 +650,9 @@ class Counting(FakeModel):
         super().__init__()
         self.scored: list[tuple[int, int]] = []  # predicates, tokens of their longest sentence
 
-    def score(self, encoding, sentence, pred):
+    def score_arguments(self, encoding, sentence, pred, senses):
         self.scored.append((len(pred), int(encoding.lengths[sentence].max())))
-        return super().score(encoding, sentence, pred)
+        return super().score_arguments(encoding, sentence, pred, senses)
 
 
 @any_text

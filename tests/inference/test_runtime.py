@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 from spansrl.decoding import log_partition
 from spansrl.errors import ModelError
+from spansrl.inference.directory import ModelDirectory
 from spansrl.inference.model import encode_all, score_propositions
 from spansrl.inference.runtime import OnnxModel, token_inputs
 from spansrl.nn.network import TorchModel
@@ -66,17 +70,17 @@ def test_a_sentence_is_encoded_alone_as_in_a_batch(models):
 def test_scores_of_predicates_are_those_of_torch(models):
     torch_model, onnx_model, _ = models
     sentence, pred = np.array([3, 0, 0, 1]), np.array([41, 2, 0, 0])
-    ours, theirs = (
-        model.score(encode_all(model, SENTENCES), sentence, pred) for model in (onnx_model, torch_model)
-    )
-    np.testing.assert_allclose(ours.senses, theirs.senses, **CLOSE)
-    np.testing.assert_allclose(ours.arguments.log_z, theirs.arguments.log_z, **CLOSE)
-    for n, length in enumerate(ours.arguments.lengths):
+    pairs = [(model, encode_all(model, SENTENCES)) for model in (onnx_model, torch_model)]
+    senses = [model.score_senses(encoding, sentence, pred) for model, encoding in pairs]
+    np.testing.assert_allclose(*senses, **CLOSE)
+    ours, theirs = (model.score_arguments(encoding, sentence, pred, [None] * 4) for model, encoding in pairs)
+    np.testing.assert_allclose(ours.log_z, theirs.log_z, **CLOSE)
+    for n, length in enumerate(ours.lengths):
         for name in ("start", "end"):
-            found, expected = (getattr(scores.arguments, name)[n, :length] for scores in (ours, theirs))
+            found, expected = (getattr(scores, name)[n, :length] for scores in (ours, theirs))
             np.testing.assert_allclose(found, expected, **CLOSE)
-    start, end, lengths = ours.arguments.start, ours.arguments.end, ours.arguments.lengths
-    np.testing.assert_allclose(ours.arguments.log_z, log_partition(start, end, lengths))
+    start, end, lengths = ours.start, ours.end, ours.lengths
+    np.testing.assert_allclose(ours.log_z, log_partition(start, end, lengths))
 
 
 def test_a_model_scores_the_propositions_of_sentences_in_order(models):
@@ -85,9 +89,77 @@ def test_a_model_scores_the_propositions_of_sentences_in_order(models):
         Sentence(SENTENCES[0], (Proposition(2), Proposition(0))),
         Sentence(SENTENCES[1], (Proposition(0),)),
     ]
-    scores = score_propositions(model, sentences).arguments
+    scores = score_propositions(model, sentences)
     assert scores.pred.tolist() == [2, 0, 0]
     assert scores.lengths.tolist() == [6, 6, 1]
+
+
+def test_graphs_that_score_senses_and_arguments_together_run_once(models, monkeypatch):
+    _, model, _ = models
+    sentence, pred = np.array([0, 2]), np.array([1, 3])
+    runs = []
+    run = model._arguments._session.run
+    monkeypatch.setattr(
+        model._arguments, "_session", SimpleNamespace(run=lambda *args: runs.append(1) or run(*args))
+    )
+    encoding = encode_all(model, SENTENCES)
+    model.score_senses(encoding, sentence, pred)
+    together = model.score_arguments(encoding, sentence, pred, [None, None])
+    assert (len(runs), encoding.kept) == (1, {})
+    alone = model.score_arguments(encoding, sentence, pred, [None, None])
+    assert len(runs) == 2
+    np.testing.assert_array_equal(together.start, alone.start)
+
+
+@pytest.fixture(scope="module")
+def sense_aware(models, tmp_path_factory):
+    """The model with senses in a graph of their own; sense k adds OFFSETS[k] to the start of each role."""
+    *_, directory = models
+    out = shutil.copytree(directory, tmp_path_factory.mktemp("aware") / "model")
+    graph = onnx.load(out / "arguments.onnx")
+    together = [item.name for item in graph.graph.output]
+    keep_outputs(graph, {"senses"})
+    onnx.save(graph, out / "senses.onnx")
+    graph = onnx.load(out / "arguments.onnx")
+    n_senses = len(ModelDirectory.read(directory).senses)
+    keep_outputs(graph, set(together) - {"senses"})
+    for node in graph.graph.node:
+        node.output[:] = ["plain" if name == "start" else name for name in node.output]
+    offsets = np.arange(n_senses + 1, dtype=np.float32).reshape(-1, 1, 1)
+    graph.graph.initializer.append(numpy_helper.from_array(offsets, "offsets"))
+    graph.graph.input.append(helper.make_tensor_value_info("sense", TensorProto.INT64, ["predicates"]))
+    graph.graph.node.append(helper.make_node("Gather", ["offsets", "sense"], ["offset"]))
+    graph.graph.node.append(helper.make_node("Add", ["plain", "offset"], ["start"]))
+    onnx.save(graph, out / "arguments.onnx")
+    return out
+
+
+def keep_outputs(model, names):
+    kept = [item for item in model.graph.output if item.name in names]
+    del model.graph.output[:]
+    model.graph.output.extend(kept)
+
+
+def test_arguments_may_depend_on_the_sense_of_each_predicate(models, sense_aware):
+    _, plain, _ = models
+    model = OnnxModel.load(sense_aware, threads=1)
+    sentence, pred = np.array([0, 2, 2]), np.array([1, 3, 3])
+    ours, theirs = encode_all(model, SENTENCES), encode_all(plain, SENTENCES)
+    np.testing.assert_allclose(
+        model.score_senses(ours, sentence, pred), plain.score_senses(theirs, sentence, pred), **CLOSE
+    )
+    known = model.directory.senses
+    scores = model.score_arguments(ours, sentence, pred, [known[1], "no-such.01", None])
+    base = plain.score_arguments(theirs, sentence, pred, [None] * 3)
+    added = (scores.start - base.start)[:, 0, 0]
+    np.testing.assert_allclose(added, [1, len(known), len(known)], atol=1e-3)
+
+
+def test_a_model_whose_arguments_depend_on_senses_needs_the_graph_that_scores_these(sense_aware, tmp_path):
+    broken = shutil.copytree(sense_aware, tmp_path / "model")
+    (broken / "senses.onnx").unlink()
+    with pytest.raises(ModelError, match=r"arguments\.onnx: the graph has no output 'senses'"):
+        OnnxModel.load(broken)
 
 
 @pytest.mark.parametrize("positions", [None, "512", 4, True])

@@ -96,7 +96,7 @@ def models(request, elmo, elmo_once, tmp_path_factory):
 
 def scores_of(model, sentences) -> list[list[np.ndarray]]:
     """For each proposition the scores of its own tokens."""
-    scores = score_propositions(model, sentences).arguments
+    scores = score_propositions(model, sentences)
     parts = [scores.start, scores.end] if isinstance(scores, SpanScores) else [scores.emissions]
     return [[part[n, :length] for part in parts] for n, length in enumerate(scores.lengths)]
 

@@ -59,8 +59,8 @@ def test_a_new_mixture_has_zero_gates_an_identity_and_the_mean_of_the_role_rows(
 
 def test_a_new_mixture_of_one_expert_is_that_expert(experts):
     alone = experts[0]
-    batch_scores = score_propositions(TorchModel(alone), SENTENCES).arguments
-    mixed = score_propositions(MixtureModel(Mixture.of([alone]), [alone]), SENTENCES).arguments
+    batch_scores = score_propositions(TorchModel(alone), SENTENCES)
+    mixed = score_propositions(MixtureModel(Mixture.of([alone]), [alone]), SENTENCES)
     assert np.allclose(mixed.start, batch_scores.start, atol=1e-5)
     assert np.allclose(mixed.log_z, batch_scores.log_z, atol=1e-5)
 
@@ -109,17 +109,17 @@ def test_remembered_features_give_the_labels_of_live_ones(experts, tmp_path):
     remembering = MixtureModel(mixture, experts)
     remembering.remember(expert_features(experts, Corpus.of(SENTENCES, experts[0].roles), tmp_path))
     assert np.allclose(
-        score_propositions(live, SENTENCES).arguments.log_z,
-        score_propositions(remembering, SENTENCES).arguments.log_z,
+        score_propositions(live, SENTENCES).log_z,
+        score_propositions(remembering, SENTENCES).log_z,
         atol=1e-2,
     )
     unknown = [SENTENCES[0], make_sentence("Something new happened", (2,))]
-    assert np.isfinite(score_propositions(remembering, unknown).arguments.log_z).all()
+    assert np.isfinite(score_propositions(remembering, unknown).log_z).all()
 
 
 def test_the_product_is_the_mean_of_the_scores_renormalized(experts):
-    scores = [score_propositions(TorchModel(expert), SENTENCES).arguments for expert in experts]
-    product = score_propositions(ProductModel(experts), SENTENCES).arguments
+    scores = [score_propositions(TorchModel(expert), SENTENCES) for expert in experts]
+    product = score_propositions(ProductModel(experts), SENTENCES)
     assert isinstance(product, SpanScores)
     for n, length in enumerate(product.lengths):
         for name in ("start", "end"):
@@ -134,8 +134,7 @@ def test_the_product_is_the_mean_of_the_scores_renormalized(experts):
 def test_a_product_of_any_output_has_the_mean_of_every_array(output):
     experts = [make_network(output=output, seed=seed) for seed in (1, 2)]
     first, second, product = (
-        score_propositions(model, SENTENCES).arguments
-        for model in (*map(TorchModel, experts), ProductModel(experts))
+        score_propositions(model, SENTENCES) for model in (*map(TorchModel, experts), ProductModel(experts))
     )
     for name in ARRAYS[output["kind"]]:
         parts = [getattr(scores, name) for scores in (first, second)]
@@ -156,8 +155,8 @@ def test_roles_in_another_order_are_aligned(experts):
     order = torch.randperm(len(reordered.roles), generator=torch.Generator().manual_seed(3))
     reordered.roles = type(reordered.roles)([reordered.roles.items[k] for k in order])
     reordered.output.roles.data = reordered.output.roles.data[order]
-    straight = score_propositions(ProductModel(experts[:2]), SENTENCES).arguments
-    crooked = score_propositions(ProductModel([experts[0], reordered]), SENTENCES).arguments
+    straight = score_propositions(ProductModel(experts[:2]), SENTENCES)
+    crooked = score_propositions(ProductModel([experts[0], reordered]), SENTENCES)
     assert np.allclose(straight.start, crooked.start, atol=1e-5)
     assert torch.allclose(Mixture.of(experts[:2]).roles, Mixture.of([experts[0], reordered]).roles)
 

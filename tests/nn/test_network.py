@@ -43,7 +43,7 @@ def inputs_of(network: Network, sentences):
 
 def by_proposition(network: Network, sentences) -> list[tuple[np.ndarray, ...]]:
     """The scores of each proposition, without padding."""
-    scores = score_propositions(TorchModel(network), sentences).arguments
+    scores = score_propositions(TorchModel(network), sentences)
     if isinstance(scores, SpanScores):
         return [
             (scores.start[n, :length], scores.end[n, :length], scores.log_z[n])

@@ -55,7 +55,7 @@ def compare_decoders(model: SpanModel, inputs: Inputs) -> Comparison:
     sums = {decoder: [0.0] * len(props) for decoder in DECODERS}
     done = 0
     for rows in batches_by_length([len(sent) for sent in props], limit=_BATCH_TOKENS):
-        scores = score_propositions(model.model, [props[k] for k in rows]).arguments
+        scores = score_propositions(model.model, [props[k] for k in rows])
         for decoder in DECODERS:
             decoded = scores.decode(roles, decoder=decoder, order=model.order)
             for n, (k, args) in enumerate(zip(rows, decoded, strict=True)):

@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from spansrl.arrays import IntArray
+from spansrl.decoding import Scores
 from spansrl.evaluation import score
 from spansrl.inference.calibration import Calibration, Curve, Exact, Limits, log_odds, sigmoid
 from spansrl.inference.directory import MANIFEST, write_json, write_manifest
 from spansrl.inference.loading import CALIBRATION, load
-from spansrl.inference.model import Encoding, Model, PredicateScores, Prepared, Tokens, encode_all
+from spansrl.inference.model import Encoding, Floats, Model, Prepared, Senses, Tokens, encode_all
 from spansrl.inference.pipeline import Pipeline
 from spansrl.structures import Sentence
 
@@ -159,9 +160,15 @@ class CachedModel:
     def encode(self, prepared: Prepared, rows: IntArray) -> Encoding:
         return self._once((id(prepared), rows.tobytes()), self._model.encode, prepared, rows)
 
-    def score(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
+    def score_senses(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> Floats | None:
         key = id(encoding), sentence.tobytes(), pred.tobytes()
-        return self._once(key, self._model.score, encoding, sentence, pred)
+        return self._once(key, self._model.score_senses, encoding, sentence, pred)
+
+    def score_arguments(
+        self, encoding: Encoding, sentence: IntArray, pred: IntArray, senses: Senses
+    ) -> Scores:
+        key = id(encoding), sentence.tobytes(), pred.tobytes(), tuple(senses)
+        return self._once(key, self._model.score_arguments, encoding, sentence, pred, senses)
 
     def _once(self, key: tuple[Any, ...], compute: Callable[..., T], *inputs: Any) -> T:
         if key not in self._known:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ NO_PREDICATE = 0  # class of a token; class k is PREDICATE_TYPES[k - 1]
 
 Floats = npt.NDArray[np.float32]
 Tokens = Sequence[str]
+Senses = Sequence[str | None]  # one for each of N predicates; None where it is unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +37,8 @@ class Encoding:
     lengths: IntArray  # (S,)
     vectors: Any  # (S, T, D), or what else the model's `score` needs
     classes: Floats | None = None  # (S, T, 1 + types) scores of being no predicate, and one of each type
-
-
-@dataclass(frozen=True, slots=True)
-class PredicateScores:
-    """Scores of the arguments of N predicates and, where learned, of their senses."""
-
-    arguments: Scores
-    senses: Floats | None = None  # (N, V)
+    # What `score_senses` leaves for `score_arguments` of the same predicates; models need not use it.
+    kept: dict[bytes, Any] = field(default_factory=dict, compare=False)
 
 
 class Model(Protocol):
@@ -63,8 +58,19 @@ class Model(Protocol):
     def encode(self, prepared: Prepared, rows: IntArray) -> Encoding:
         """Run the encoder on a batch of the prepared sentences."""
 
-    def score(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
-        """Score the predicates at tokens `pred` (N,) of the sentences `sentence` (N,) of the batch."""
+    def score_senses(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> Floats | None:
+        """Score the senses of the predicates at tokens `pred` (N,) of the sentences `sentence` (N,): (N, V).
+
+        None where senses are not learned.
+        """
+
+    def score_arguments(
+        self, encoding: Encoding, sentence: IntArray, pred: IntArray, senses: Senses
+    ) -> Scores:
+        """Score the arguments of the predicates, of which `senses` (N,) are the chosen ones.
+
+        Most models ignore the senses. The answer is the same whether or not `score_senses` was asked before.
+        """
 
 
 def lengths_of(sentences: Sequence[Tokens]) -> IntArray:
@@ -77,11 +83,12 @@ def encode_all(model: Model, sentences: Sequence[Tokens]) -> Encoding:
     return model.encode(model.prepare(sentences), np.arange(len(sentences)))
 
 
-def score_propositions(model: Model, sentences: Sequence[Sentence]) -> PredicateScores:
-    """Score the propositions of a few sentences as one batch, one row per proposition."""
+def score_propositions(model: Model, sentences: Sequence[Sentence]) -> Scores:
+    """Score the arguments of a few sentences' propositions as one batch, one row each, without senses."""
     sentence = np.repeat(np.arange(len(sentences)), [len(sent.props) for sent in sentences])
     pred = np.array([prop.pred for sent in sentences for prop in sent.props], dtype=np.int64)
-    return model.score(encode_all(model, [sent.tokens for sent in sentences]), sentence, pred)
+    encoding = encode_all(model, [sent.tokens for sent in sentences])
+    return model.score_arguments(encoding, sentence, pred, [None] * len(pred))
 
 
 def narrowed(encoding: Encoding, sentence: IntArray) -> tuple[Encoding, IntArray]:
@@ -96,4 +103,4 @@ def narrowed(encoding: Encoding, sentence: IntArray) -> tuple[Encoding, IntArray
         return encoding, sentence
     vectors = encoding.vectors[used, :longest]
     sentences = [encoding.sentences[s] for s in used.tolist()]
-    return replace(encoding, sentences=sentences, lengths=lengths, vectors=vectors), renumbered
+    return replace(encoding, sentences=sentences, lengths=lengths, vectors=vectors, kept={}), renumbered

@@ -21,13 +21,13 @@ import numpy as np
 import numpy.typing as npt
 
 from spansrl.arrays import IntArray
-from spansrl.decoding import Decoder, Order
+from spansrl.decoding import Decoder, Order, Scores
 from spansrl.errors import ConfigError, DataError, counted
 from spansrl.inference.batching import batches_by_length
 from spansrl.inference.calibration import Calibration, log_odds
 from spansrl.inference.config import OutputConfig
 from spansrl.inference.cutting import LanguageCheck, joined, pieces_of, sentences_of
-from spansrl.inference.model import NO_PREDICATE, Encoding, Model, PredicateScores, Prepared, Tokens
+from spansrl.inference.model import NO_PREDICATE, Encoding, Floats, Model, Prepared, Tokens
 from spansrl.inference.predicates import GIVEN, Predicates, Wanted
 from spansrl.language.frames import FrameIndex
 from spansrl.language.particles import multiword_spans
@@ -250,8 +250,11 @@ class Pipeline:
             items = [(batch[s], found[s][k]) for s, k in chosen]
             sentence = np.array([s for s, _ in chosen], dtype=np.int64)
             pred = np.array([prop.pred for _, prop in items], dtype=np.int64)
-            props = self._propositions(items, self.model.score(encoding, sentence, pred), window.min_prob)
-            for (s, k), prop in zip(chosen, props, strict=True):
+            senses = self._senses(items, self.model.score_senses(encoding, sentence, pred))
+            scores = self.model.score_arguments(encoding, sentence, pred, [prop.sense for prop in senses])
+            for (s, k), prop in zip(
+                chosen, self._arguments(items, senses, scores, window.min_prob), strict=True
+            ):
                 found[s][k] = prop
         return found
 
@@ -303,14 +306,23 @@ class Pipeline:
                 return np.inf
         return NAME_HANDICAP if type == "noun" and may_be_name(tokens, pred) else 0.0
 
-    def _propositions(
-        self, items: Sequence[tuple[Sentence, Proposition]], scores: PredicateScores, min_prob: float | None
+    def _senses(
+        self, items: Sequence[tuple[Sentence, Proposition]], logits: Floats | None
+    ) -> list[Proposition]:
+        """The propositions with their senses, given the scores of these (N, V)."""
+        if self.inventory is None or logits is None:
+            return [prop for _, prop in items]
+        return [self._sense(sent, prop, own) for (sent, prop), own in zip(items, logits, strict=True)]
+
+    def _arguments(
+        self,
+        items: Sequence[tuple[Sentence, Proposition]],
+        props: Sequence[Proposition],
+        arguments: Scores,
+        min_prob: float | None,
     ) -> Iterator[Proposition]:
-        props = [
-            self._sense(sent, prop, None if scores.senses is None else scores.senses[n])
-            for n, (sent, prop) in enumerate(items)
-        ]
-        roles, arguments = self.model.roles, scores.arguments
+        """The propositions, which have their senses, with their arguments."""
+        roles = self.model.roles
         if self.rule_out_roles and self.frames is not None:
             senses = [prop.sense for prop in props]
             arguments = arguments.without_roles(ruled_out(roles, senses, self.frames))
@@ -325,11 +337,8 @@ class Pipeline:
             shown = tuple(arg for arg in known if arg.prob is None or arg.prob >= least)
             yield replace(prop, args=shown, v=_verb(sent, prop, shown))
 
-    def _sense(
-        self, sent: Sentence, prop: Proposition, logits: npt.NDArray[np.float32] | None
-    ) -> Proposition:
-        if self.inventory is None or logits is None:
-            return prop
+    def _sense(self, sent: Sentence, prop: Proposition, logits: Floats) -> Proposition:
+        assert self.inventory is not None
         sense, prob = self.inventory.choose(sent.tokens, prop.pred, prop.type, logits, self.frames)
         sense_prob = float(self.calibration.senses(self._sense_log_odds(sense, prob, logits)))
         extra = {}
@@ -339,7 +348,7 @@ class Pipeline:
         lemma = self.inventory.lemmatizer.lemma(sent.tokens[prop.pred], prop.type)
         return replace(prop, lemma=lemma, sense=sense, sense_prob=sense_prob, extra=extra)
 
-    def _sense_log_odds(self, sense: str, prob: float, logits: npt.NDArray[np.float32]) -> float:
+    def _sense_log_odds(self, sense: str, prob: float, logits: Floats) -> float:
         """Log-odds of a sense among those that its word can have, and a little of those among all senses.
 
         Most words can have one sense only; how well it fits among all senses distinguishes these.
@@ -380,7 +389,7 @@ def run_to_end(steps: Generator[object, None, list[Result]]) -> list[Result]:
             return list(end.value)
 
 
-def predicate_log_odds(classes: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+def predicate_log_odds(classes: Floats) -> npt.NDArray[np.float64]:
     """Scores of tokens (S, T, 1 + types) -> log-odds of being a predicate (S, T)"""
     scores = classes.astype(np.float64)
     return np.asarray(_log_sum(scores[..., NO_PREDICATE + 1 :], axis=-1) - scores[..., NO_PREDICATE])
@@ -407,7 +416,7 @@ def check_min_prob(min_prob: object) -> None:
         raise ConfigError(f"min_prob is {min_prob!r}; expected a probability from 0 to 1")
 
 
-def _best_type(classes: npt.NDArray[np.float32]) -> str:
+def _best_type(classes: Floats) -> str:
     """Scores of a token (1 + types,) -> its type, if it is a predicate"""
     return PREDICATE_TYPES[int(classes[1:].argmax())]
 

@@ -3,6 +3,10 @@
 A model is two graphs. `encoder.onnx` reads a batch of sentences and returns a vector for each token and,
 where the model learned it, scores of the token as a predicate. `arguments.onnx` takes these vectors with
 any number of predicates and returns the scores of their arguments and senses. `spansrl export` writes them.
+
+Where arguments depend on senses, these are scored by a third graph, `senses.onnx`, and `arguments.onnx` has
+an input `sense`: for each predicate the index of its sense among the model's, or their number if it is none
+of them.
 """
 
 from __future__ import annotations
@@ -16,12 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from spansrl.arrays import IntArray, Ragged
-from spansrl.decoding import ARRAYS, make_scores
+from spansrl.decoding import ARRAYS, Scores, make_scores
 from spansrl.errors import DataError, ModelError
 from spansrl.inference.config import EmbedderConfig
 from spansrl.inference.directory import (
     ARGUMENTS_GRAPH,
     ENCODER_GRAPH,
+    SENSES_GRAPH,
     ModelDirectory,
     read_json,
     read_words,
@@ -30,12 +35,13 @@ from spansrl.inference.inputs.characters import CharacterBatch
 from spansrl.inference.inputs.pieces import SPECIAL_PIECES, PieceStore, PieceTokenizer, load_tokenizer
 from spansrl.inference.inputs.vectors import Vectors
 from spansrl.inference.int8 import with_int8_products
-from spansrl.inference.model import Encoding, Floats, PredicateScores, Prepared, Tokens, lengths_of, narrowed
+from spansrl.inference.model import Encoding, Floats, Prepared, Senses, Tokens, lengths_of, narrowed
 from spansrl.language.vocabulary import UNKNOWN, Vocabulary
 
 Feed = dict[str, npt.NDArray[Any]]
 Precision = Literal["full", "int8"]  # of matrix products
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+SENSE = "sense"  # input of arguments that depend on the senses
 
 
 class OnnxModel:
@@ -53,7 +59,12 @@ class OnnxModel:
         self._inputs = token_inputs(config.embedder, directory.path / "embedder")
         classes = {"classes"} if self.finds_predicates else set()
         self._encoder = Graph(directory.path / ENCODER_GRAPH, {"vectors", *classes}, threads, precision)
+        self._senses = {sense: k for k, sense in enumerate(directory.senses)}
         senses = {"senses"} if directory.senses else set()
+        self._sense_graph = None
+        if senses and (directory.path / SENSES_GRAPH).exists():
+            self._sense_graph = Graph(directory.path / SENSES_GRAPH, senses, threads, precision)
+            senses = set()
         self._output = config.output.kind
         names = {*ARRAYS[self._output], *senses}
         self._arguments = Graph(directory.path / ARGUMENTS_GRAPH, names, threads, precision)
@@ -75,22 +86,42 @@ class OnnxModel:
         out = self._encoder(self._inputs.take(prepared.inputs, rows))
         return Encoding(sentences, lengths_of(sentences), out["vectors"], out.get("classes"))
 
-    def score(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
-        encoding, sentence = narrowed(encoding, sentence)
-        out = self._arguments(
-            {
-                "vectors": encoding.vectors,
-                "sentence_lengths": encoding.lengths,
-                "sentence": sentence,
-                "pred": pred,
-            }
-        )
+    def score_senses(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> Floats | None:
+        if not self._senses:
+            return None
+        if self._sense_graph is not None:
+            return self._sense_graph(_predicate_inputs(encoding, sentence, pred))["senses"]
+        out = self._arguments(_predicate_inputs(encoding, sentence, pred))  # has both, so it runs once
+        encoding.kept[_key(sentence, pred)] = out
+        return out["senses"]
+
+    def score_arguments(
+        self, encoding: Encoding, sentence: IntArray, pred: IntArray, senses: Senses
+    ) -> Scores:
+        out = encoding.kept.pop(_key(sentence, pred), None)
+        if out is None:
+            ids = [self._senses.get(sense or "", len(self._senses)) for sense in senses]
+            feed = _predicate_inputs(encoding, sentence, pred)
+            out = self._arguments(feed | {SENSE: np.array(ids, dtype=np.int64)})
         try:
-            scores = make_scores(self._output, out, encoding.lengths[sentence], pred)
+            return make_scores(self._output, out, encoding.lengths[sentence], pred)
         except (KeyError, ValueError, IndexError, TypeError, DataError) as error:
             reason = f"not scores of output.kind = '{self._output}' ({_first_line(error)})"
             raise ModelError(f"{self._arguments.path}: {reason}; get the model again") from error
-        return PredicateScores(scores, out.get("senses"))
+
+
+def _predicate_inputs(encoding: Encoding, sentence: IntArray, pred: IntArray) -> Feed:
+    encoding, sentence = narrowed(encoding, sentence)
+    return {
+        "vectors": encoding.vectors,
+        "sentence_lengths": encoding.lengths,
+        "sentence": sentence,
+        "pred": pred,
+    }
+
+
+def _key(sentence: IntArray, pred: IntArray) -> bytes:
+    return sentence.tobytes() + pred.tobytes()
 
 
 class Graph:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from spansrl.arrays import IntArray, Ragged
 from spansrl.decoding import SCORES, Scores, make_scores
 from spansrl.errors import ModelError
-from spansrl.inference.model import Encoding, PredicateScores, Prepared, Tokens, lengths_of
+from spansrl.inference.model import Encoding, Prepared, Senses, Tokens, lengths_of
 from spansrl.nn.batch import Batch, Corpus
 from spansrl.nn.embedders.features import Progress, cached_rows, corpus_fingerprint, hash_of
 from spansrl.nn.network import Network, evaluating, to_scores
@@ -143,10 +143,14 @@ class Ensemble(ABC):
         sentences = [tuple(prepared.sentences[row]) for row in rows.tolist()]
         return Encoding(sentences, lengths_of(sentences), self.token_vectors(sentences))
 
+    def score_senses(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> None:
+        return None  # ensembles are of models of arguments alone
+
     @torch.inference_mode()
-    def score(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
-        batch = Batch.of_predicates(encoding.lengths, sentence, pred)
-        return PredicateScores(self.scores(encoding, batch))
+    def score_arguments(
+        self, encoding: Encoding, sentence: IntArray, pred: IntArray, senses: Senses
+    ) -> Scores:
+        return self.scores(encoding, Batch.of_predicates(encoding.lengths, sentence, pred))
 
     @abstractmethod
     def scores(self, encoding: Encoding, batch: Batch) -> Scores:

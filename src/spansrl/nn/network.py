@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from spansrl.arrays import IntArray
 from spansrl.decoding import Scores, make_scores
 from spansrl.inference.config import ModelConfig
-from spansrl.inference.model import Encoding, PredicateScores, Prepared, Tokens, lengths_of, narrowed
+from spansrl.inference.model import Encoding, Floats, Prepared, Senses, Tokens, lengths_of, narrowed
 from spansrl.language.vocabulary import Vocabulary
 from spansrl.nn.batch import Batch
 from spansrl.nn.devices import on_device
@@ -116,17 +116,30 @@ class TorchModel:
         return Encoding(sentences, lengths_of(sentences), x.cpu().numpy(), classes)
 
     @torch.inference_mode()
-    def score(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> PredicateScores:
-        """Score predicates, one row each; the network is in eval mode meanwhile."""
-        network = self.network
+    def score_senses(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> Floats | None:
+        """Score the senses of predicates, one row each; the network is in eval mode meanwhile."""
+        tasks = self.network.tasks
+        if tasks is None:
+            return None
+        batch, x = self._batch(encoding, sentence, pred)
+        with evaluating(self.network):
+            return np.asarray(tasks.senses(x, batch.sentence, batch.pred).cpu().numpy())
+
+    @torch.inference_mode()
+    def score_arguments(
+        self, encoding: Encoding, sentence: IntArray, pred: IntArray, senses: Senses
+    ) -> Scores:
+        """Score the arguments of predicates, one row each; the network is in eval mode meanwhile."""
+        batch, x = self._batch(encoding, sentence, pred)
+        with evaluating(self.network):
+            return self.network.scores(self.network.encoder(x, batch), batch)
+
+    def _batch(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> tuple[Batch, Tensor]:
+        """The predicates, and the vectors (S, T, D) of the sentences that they need."""
         encoding, sentence = narrowed(encoding, sentence)
         batch = Batch.of_predicates(encoding.lengths, sentence, pred)
-        batch, x = on_device((batch, torch.from_numpy(encoding.vectors)), self._device)
-        with evaluating(network):
-            scores = network.scores(network.encoder(x, batch), batch)
-            if network.tasks is None:
-                return PredicateScores(scores)
-            return PredicateScores(scores, network.tasks.senses(x, batch.sentence, batch.pred).cpu().numpy())
+        found: tuple[Batch, Tensor] = on_device((batch, torch.from_numpy(encoding.vectors)), self._device)
+        return found
 
     @property
     def _device(self) -> torch.device:

@@ -16,11 +16,12 @@ import numpy.typing as npt
 import torch
 
 from spansrl.arrays import IntArray, Ragged, offsets_of
+from spansrl.decoding import Scores
 from spansrl.errors import ConfigError, ModelError
 from spansrl.formats.storage import replacing
 from spansrl.inference.batching import batches_by_length
-from spansrl.inference.directory import ARGUMENTS_GRAPH, ENCODER_GRAPH, file_hash
-from spansrl.inference.model import NO_PREDICATE, Encoding, Floats, PredicateScores, Prepared
+from spansrl.inference.directory import ARGUMENTS_GRAPH, ENCODER_GRAPH, SENSES_GRAPH, file_hash
+from spansrl.inference.model import NO_PREDICATE, Encoding, Floats, Prepared
 from spansrl.inference.runtime import OnnxModel, Precision
 from spansrl.language.senses import SenseInventory
 from spansrl.nn.embedders.features import Progress, corpus_fingerprint, hash_of
@@ -131,10 +132,12 @@ class Teachers:
         lengths = encodings[0].lengths
         classes = self._classes(encodings)  # (S, T, K)
         sentence, pred = _own(batch) if self.inventory is None else _found(classes, lengths)
-        pairs = zip(self.models, encodings, strict=True)
-        scores = [model.score(encoding, sentence, pred) for model, encoding in pairs] if len(pred) else []
+        pairs = list(zip(self.models, encodings, strict=True)) if len(pred) else []
+        logits = [model.score_senses(encoding, sentence, pred) for model, encoding in pairs]
         words = [batch[s].tokens[p] for s, p in zip(sentence, pred, strict=True)]
-        candidates, senses = self._senses(words, classes[sentence, pred], scores)
+        candidates, senses = self._senses(words, classes[sentence, pred], logits)
+        names = self._best_senses(candidates, senses)
+        scores = [model.score_arguments(encoding, sentence, pred, names) for model, encoding in pairs]
         of_props = lengths[sentence]
         return Lessons(
             classes=Ragged(_flat(classes, lengths), offsets_of(lengths)),
@@ -151,14 +154,21 @@ class Teachers:
             return np.zeros((*encodings[0].vectors.shape[:2], 0), np.float32)
         return _mean([_softmax(encoding.classes) for encoding in encodings])
 
-    def _targets(self, scores: Sequence[PredicateScores]) -> Floats:
+    def _best_senses(self, candidates: IntArray, probs: Floats) -> list[str | None]:
+        """The most probable candidates of N predicates; None for words without any."""
+        if self.inventory is None or not candidates.shape[1]:
+            return [None] * len(candidates)
+        best = candidates[np.arange(len(candidates)), probs.argmax(axis=1)]
+        return [None if k < 0 else self.inventory.senses[k] for k in best.tolist()]
+
+    def _targets(self, scores: Sequence[Scores]) -> Floats:
         """(N, T, C) targets of the predicates' arguments"""
         if not scores:
             return np.zeros((0, 1, self.output.n_targets), np.float32)
-        return _mean([self.output.targets(own.arguments).numpy() for own in scores])
+        return _mean([self.output.targets(own).numpy() for own in scores])
 
     def _senses(
-        self, words: Sequence[str], classes: Floats, scores: Sequence[PredicateScores]
+        self, words: Sequence[str], classes: Floats, logits: Sequence[Floats | None]
     ) -> tuple[IntArray, Floats]:
         """The candidates (N, C) of the predicates' senses; their probabilities where there is a choice."""
         if self.inventory is None or not words:
@@ -171,10 +181,10 @@ class Teachers:
         for row, choice in zip(candidates, choices, strict=True):
             row[: len(choice)] = choice
         is_offered = candidates >= 0
-        logits = [own.senses for own in scores if own.senses is not None]
         each = [
             np.where(is_offered, np.take_along_axis(own, candidates.clip(min=0), axis=1), -1e9)
             for own in logits
+            if own is not None
         ]
         is_choice = is_offered.sum(axis=1, keepdims=True) > 1
         return candidates, np.where(is_choice, _mean([_softmax(own) for own in each]), 0)
@@ -193,8 +203,8 @@ def _distillable(network: Network) -> DistillableOutput:
 def _fingerprint_of_model(model: TrainedModel) -> str:
     if isinstance(model, TorchModel):
         return fingerprint(model.network)
-    graphs = (file_hash(model.directory.path / name) for name in (ENCODER_GRAPH, ARGUMENTS_GRAPH))
-    return " ".join((model.precision, *graphs))
+    paths = (model.directory.path / name for name in (ENCODER_GRAPH, SENSES_GRAPH, ARGUMENTS_GRAPH))
+    return " ".join((model.precision, *(file_hash(path) for path in paths if path.exists())))
 
 
 def _own(sentences: Sequence[Sentence]) -> tuple[IntArray, IntArray]:

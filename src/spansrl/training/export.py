@@ -225,6 +225,8 @@ def _difference(ours: Model, theirs: Model, sent: Sentence, names: Sequence[str]
 
 def _all_scores(model: Model, sent: Sentence, pred: IntArray, names: Sequence[str]) -> list[npt.NDArray[Any]]:
     encoding = encode_all(model, [sent.tokens])
-    found = model.score(encoding, np.zeros_like(pred), pred)
-    arguments = [getattr(found.arguments, name) for name in names]
-    return [*arguments, *(part for part in (encoding.classes, found.senses) if part is not None)]
+    sentence = np.zeros_like(pred)
+    senses = model.score_senses(encoding, sentence, pred)
+    scores = model.score_arguments(encoding, sentence, pred, [prop.sense for prop in sent.props])
+    arguments = [getattr(scores, name) for name in names]
+    return [*arguments, *(part for part in (encoding.classes, senses) if part is not None)]
