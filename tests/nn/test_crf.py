@@ -16,7 +16,7 @@ from spansrl.decoding import TagScores, bio_transitions
 from spansrl.nn.batch import Gold
 from spansrl.nn.outputs.crf import CrfOutput, TagLogits, chain_log_partition, crf_loss, path_score
 from spansrl.nn.outputs.tags import gold_tags
-from spansrl.structures import Argument, Span
+from spansrl.structures import Span
 from spansrl.tags import phrases_from_bio
 
 ROLES = ("A0", "AM-TMP")
@@ -309,4 +309,6 @@ def test_decoding_gives_the_best_of_all_tag_sequences_with_the_predicate_as_o(ki
         paths = brute_scores(logits, n, lengths[n], kind)
         best = max((path for path in paths if path[preds[n]] == 0), key=lambda path: paths[path].item())
         phrases = phrases_from_bio([TAGS[k] for k in best])
-        assert found == tuple(Argument(role, Span(start, end)) for role, start, end in phrases)
+        assert [(arg.role, arg.span) for arg in found] == [
+            (role, Span(start, end)) for role, start, end in phrases
+        ]

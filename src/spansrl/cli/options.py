@@ -45,7 +45,7 @@ model = click.option(
 )
 decoder = click.option(
     "--decoder",
-    type=click.Choice(["greedy", "argmax", "exact", "constrained"]),
+    type=click.Choice(["greedy", "argmax", "exact", "constrained", "marginals"]),
     help="How arguments are chosen from the scores.  [default: the model's]",
 )
 rule_out_roles = click.option(

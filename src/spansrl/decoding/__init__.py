@@ -10,7 +10,9 @@ the predicate p and scores strictly above its Null; decoders choose among the ca
   repeats a core role, where best is by log P = F − log Z, or by F as in the authors' code;
 - `exact`: the candidates with the greatest sum of F − Null under the same two constraints, by a dynamic
   program over tokens and used core roles (Täckström et al. 2015);
-- `constrained`: the same with R-X only beside X and C-X only after X (Punyakanok et al. 2008).
+- `constrained`: the same with R-X only beside X and C-X only after X (Punyakanok et al. 2008);
+- `marginals`: the most probable candidates first, by their marginals; greedy search except for taggers, whose
+  other decoders look for the best tag sequence.
 
 Most propositions need no search: where each role's best candidate fits with the others', that is what both
 searches would find (see `needs_search`). Sums are in double precision. Argmax and greedy search break ties

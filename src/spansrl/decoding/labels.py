@@ -13,6 +13,7 @@ import numpy as np
 
 from spansrl.decoding.candidates import SearchScores
 from spansrl.decoding.scores import Arrays, Decoder, Floats, Ints, Order, StartEnd, check_decoding
+from spansrl.decoding.searching import take_in_order
 from spansrl.decoding.spans import Chosen, arguments, search_spans
 from spansrl.structures import Argument
 from spansrl.tags import is_core
@@ -32,7 +33,7 @@ class LabelScores(StartEnd):
         self, roles: Sequence[str], *, decoder: Decoder = "greedy", order: Order = "prob"
     ) -> list[tuple[Argument, ...]]:
         check_decoding(self.start.shape[2], roles, decoder, order)
-        if decoder in ("greedy", "argmax") and order == "prob":
+        if decoder == "marginals" or (decoder in ("greedy", "argmax") and order == "prob"):
             chosen = self._search_by_prob(roles, decoder)
         else:
             scores = SearchScores(self.start, self.end, -self.handicap, 0.0, self.lengths, self.pred)
@@ -46,18 +47,9 @@ class LabelScores(StartEnd):
             candidates = self._candidates(n)
             role, first, last = candidates
             log_prob = self.log_prob(np.full_like(role, n), role, first, last)
-            ranked = np.lexsort((role, last, first, -log_prob))
-            used = np.zeros(len(core), dtype=bool)
-            taken = np.zeros(self.start.shape[1], dtype=bool)
-            for r, i, j in zip(*(part[ranked].tolist() for part in candidates), strict=True):
-                if used[r] or taken[i : j + 1].any():
-                    continue
-                found.append((n, r, i, j))
-                if decoder == "argmax":
-                    used[r] = True
-                else:
-                    used[r] = core[r]
-                    taken[i : j + 1] = True
+            found += [
+                (n, *pick) for pick in take_in_order(candidates, log_prob, core, argmax=decoder == "argmax")
+            ]
         return Chosen(*np.array(found, dtype=np.intp).reshape(-1, 4).T)
 
     def _candidates(self, n: int) -> tuple[Ints, Ints, Ints]:

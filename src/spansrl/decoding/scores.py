@@ -17,7 +17,7 @@ Ints = NDArray[np.integer[Any]]
 Bools = NDArray[np.bool_]
 Arrays = Mapping[str, Floats]
 
-Decoder = Literal["greedy", "argmax", "exact", "constrained"]
+Decoder = Literal["greedy", "argmax", "exact", "constrained", "marginals"]
 DECODERS: tuple[Decoder, ...] = get_args(Decoder)
 Order = Literal["prob", "raw"]
 ORDERS: tuple[Order, ...] = get_args(Order)

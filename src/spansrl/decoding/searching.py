@@ -30,6 +30,28 @@ def needs_search(columns: Columns, first: Ints, last: Ints, core: Bools) -> Bool
     return needs
 
 
+def take_in_order(
+    candidates: tuple[Ints, Ints, Ints], rank: Floats, core: Sequence[bool], *, argmax: bool = False
+) -> list[tuple[int, int, int]]:
+    """Take candidates (role, first token, last token) by descending rank, no overlap and no core role twice.
+
+    With `argmax`, each role's best candidate, which may overlap others.
+    """
+    role, first, last = candidates
+    order = np.lexsort((role, last, first, -rank))
+    used = np.zeros(len(core), dtype=bool)
+    taken = np.zeros(last.max(initial=-1) + 1, dtype=bool)
+    found = []
+    for r, i, j in zip(*(part[order].tolist() for part in candidates), strict=True):
+        if used[r] or taken[i : j + 1].any():
+            continue
+        found.append((r, i, j))
+        used[r] = argmax or core[r]
+        if not argmax:
+            taken[i : j + 1] = True
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """The m columns of one proposition, cut down to the B tokens at which a candidate begins or ends."""

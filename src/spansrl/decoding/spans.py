@@ -47,7 +47,7 @@ class SpanScores(StartEnd):
         self, roles: Sequence[str], *, decoder: Decoder = "greedy", order: Order = "prob"
     ) -> list[tuple[Argument, ...]]:
         check_decoding(self.start.shape[2], roles, decoder, order)
-        by_prob = decoder == "greedy" and order == "prob"
+        by_prob = decoder == "marginals" or (decoder == "greedy" and order == "prob")
         offset = self.log_z if by_prob else 0.0
         scores = SearchScores(self.start, self.end, self.null, offset, self.lengths, self.pred)
         picks = search_spans(scores, roles, decoder)
@@ -122,7 +122,7 @@ def search_spans(scores: SearchScores, roles: Sequence[str], decoder: Decoder) -
 
 def _search(columns: Columns, core: Bools, prop: int, roles: Sequence[str], decoder: Decoder) -> list[Pick]:
     problem = problem_of(columns, core, prop)
-    if decoder == "greedy":
+    if decoder in ("greedy", "marginals"):
         return search_greedily(problem)
     if decoder == "exact":
         return search_exactly(problem)

@@ -1,8 +1,9 @@
 """Taggers: the scores of BIO tag sequences, decoded by Viterbi.
 
-Tags are O, then B-r and I-r for each role r. The predicate is O. `decoder = "constrained"` looks for the best
-sequence in which I-r continues r, core roles occur once, and C- and R- roles have their base (He et al.
-2017). Every other decoder is plain Viterbi. Probabilities of arguments are not known.
+Tags are O, then B-r and I-r for each role r. The predicate is O. `decoder = "marginals"` chooses the segments
+whose marginal probability exceeds 0.5, most probable first, without overlaps and with core roles once.
+`constrained` looks for the best sequence in which I-r continues r, core roles occur once, and C- and R- roles
+have their base (He et al. 2017). Every other decoder is plain Viterbi. Arguments have their marginals.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ import numpy as np
 
 from spansrl.decoding.constraints import Automaton, anything, constraints_of, search_under
 from spansrl.decoding.scores import Arrays, Bools, Decoder, Floats, Ints, Order, check_decoding
+from spansrl.decoding.searching import take_in_order
+from spansrl.decoding.spans import Chosen, arguments
+from spansrl.decoding.tag_marginals import SegmentMarginals, segment_marginals
 from spansrl.errors import DataError
 from spansrl.structures import Argument, Span
-from spansrl.tags import phrases_from_bio
+from spansrl.tags import is_core, phrases_from_bio
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,7 @@ class TagScores:
     first: Floats  # (K,): scores of the first tag
     lengths: Ints  # (N,)
     pred: Ints  # (N,)
+    handicap: Floats | float = 0.0  # (N,)
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, lengths: Ints, pred: Ints) -> TagScores:
@@ -48,22 +53,44 @@ class TagScores:
     def decode(
         self, roles: Sequence[str], *, decoder: Decoder = "greedy", order: Order = "prob"
     ) -> list[tuple[Argument, ...]]:
-        """The arguments of the best tag sequence of each proposition in which the predicate is O."""
+        """The arguments of the best tag sequence of each proposition in which the predicate is O.
+
+        With `marginals`, the segments whose marginal exceeds 0.5, or less by the handicap, instead.
+        """
         check_decoding(self.emissions.shape[2] // 2, roles, decoder, order)
-        emissions = self.emissions.copy()
-        emissions[np.arange(len(self.pred)), self.pred, 1:] = -np.inf
+        marginals = segment_marginals(self.emissions, self.transitions, self.first, self.lengths, self.pred)
+        if decoder == "marginals":
+            return arguments(self._likely(marginals, roles), roles, len(self.pred), marginals.log_prob)
+        paths = self._best_paths(roles, decoder)
         names = tag_names(roles)
+        found = arguments_from_tags(paths, names, lengths=self.lengths, pred=self.pred)
+        return _with_probs(found, roles, marginals)
+
+    def _likely(self, marginals: SegmentMarginals, roles: Sequence[str]) -> Chosen:
+        core = [is_core(role) for role in roles]
+        least = np.broadcast_to(-np.logaddexp(0.0, self.handicap), self.pred.shape).tolist()
+        found = []
+        for n, (pred, length) in enumerate(zip(self.pred.tolist(), self.lengths.tolist(), strict=True)):
+            candidates = role, first, last = marginals.above(n, least[n], pred, length)
+            rank = marginals.log_prob(np.full_like(role, n), role, first, last)
+            found += [(n, *pick) for pick in take_in_order(candidates, rank, core)]
+        return Chosen(*np.array(found, dtype=np.intp).reshape(-1, 4).T)
+
+    def _best_paths(self, roles: Sequence[str], decoder: Decoder) -> Ints:
+        """(N, T) the best tag sequences, −1 at padding."""
+        emissions = self.emissions.copy()
+        emissions[:, :, 0] -= np.reshape(self.handicap, (-1, 1))
+        emissions[np.arange(len(self.pred)), self.pred, 1:] = -np.inf
         if decoder != "constrained":
-            paths = viterbi(emissions, self.transitions, self.first, lengths=self.lengths)
-            return arguments_from_tags(paths, names, lengths=self.lengths, pred=self.pred)
-        allowed, first = bio_transitions(names)
+            return viterbi(emissions, self.transitions, self.first, lengths=self.lengths)
+        allowed, first = bio_transitions(tag_names(roles))
         bio = replace(
             self,
             emissions=emissions,
             transitions=self.transitions + _barred(allowed),
             first=self.first + _barred(first),
         )
-        return arguments_from_tags(bio._constrained(roles), names, lengths=self.lengths, pred=self.pred)
+        return bio._constrained(roles)
 
     def _constrained(self, roles: Sequence[str]) -> Ints:
         """(N, T) the best legal paths, −1 at padding."""
@@ -83,13 +110,23 @@ class TagScores:
         raise DataError("the model scores tags, not spans; use a model with span, segmental or label output")
 
     def with_handicap(self, handicap: Floats) -> TagScores:
-        emissions = self.emissions.copy()
-        emissions[:, :, 0] -= handicap[:, None]
-        return replace(self, emissions=emissions)
+        return replace(self, handicap=self.handicap + handicap)
 
     def without_roles(self, ruled_out: Bools) -> TagScores:
         tags = np.pad(np.repeat(ruled_out, 2, axis=1), ((0, 0), (1, 0)))  # (N, K)
         return replace(self, emissions=np.where(tags[:, None], -np.inf, self.emissions))
+
+
+def _with_probs(
+    found: Sequence[tuple[Argument, ...]], roles: Sequence[str], marginals: SegmentMarginals
+) -> list[tuple[Argument, ...]]:
+    """The same arguments with their marginal probabilities."""
+    index = {role: r for r, role in enumerate(roles)}
+    rows = [(n, index[arg.role], arg.start, arg.end - 1) for n, args in enumerate(found) for arg in args]
+    probs = iter(
+        np.exp(np.minimum(marginals.log_prob(*np.array(rows, np.intp).reshape(-1, 4).T), 0.0)).tolist()
+    )
+    return [tuple(replace(arg, prob=next(probs)) for arg in args) for args in found]
 
 
 def tag_names(roles: Sequence[str]) -> list[str]:

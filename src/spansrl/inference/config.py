@@ -91,7 +91,7 @@ class OutputConfig:
     kind: str = "span"  # span (the paper) | segmental | label (per span) | crf, softmax (BIO tags)
     span_end: str = "last"  # a span's end is read at its last token (the paper) or the next (authors' code)
     transitions: str = "free"  # crf: free (the authors' code) | bio (I-X only after B-X or I-X)
-    decoder: str = "greedy"  # greedy | argmax | exact | constrained (exact, C- and R- roles need their base)
+    decoder: str = "greedy"  # greedy | argmax | exact | constrained (C- and R- need their base) | marginals
     order: str = "prob"  # greedy: sort by log P (Eq. 2) or by the raw score F (the authors' code)
 
     def __post_init__(self) -> None:

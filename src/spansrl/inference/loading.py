@@ -82,8 +82,8 @@ def load(
     without ONNX graphs runs on torch (and on `device`). `frames` is whether to use PropBank's frames (those
     in the package, or those that `spansrl frames` installed), or a FrameIndex; `rule_out_roles` removes
     core roles that a sense does not have in the frames, by default whenever they are used (EXPERIMENTS.md
-    has the gain). `decoder` is greedy, argmax, exact or constrained, by default the model's own. `min_prob`
-    drops arguments that are less probable, by default the model's own choice; 0 keeps all. With the
+    has the gain). `decoder` is greedy, argmax, exact, constrained or marginals, by default the model's own.
+    `min_prob` drops arguments that are less probable, by default the model's own choice; 0 keeps all. With
     `precision` "int8" an exported model multiplies integers, which is about twice as fast (docs/labeling.md).
     """
     check_threads(threads)
