@@ -33,7 +33,7 @@ from spansrl.jobs.local import run_local
 from spansrl.jobs.parquet import write_rows
 from spansrl.jobs.plan import make_plan
 from spansrl.jobs.sources import Reading
-from spansrl.language.tokenizer import split
+from spansrl.language.english.tokenizer import split
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULT = ROOT / "experiments" / "results" / "corpus.json"

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import spacy
 from tokenizer_scores import Splitter, options, ours, raw_text, scores
 
-from spansrl.language.tokenizer import Offsets
+from spansrl.language.english.tokenizer import Offsets
 
 _PARAGRAPH = re.compile(r"(?:(?!\n\n)[\s\S])+")
 

@@ -18,8 +18,14 @@ import time
 from collections.abc import Sequence
 from itertools import pairwise
 
-from spansrl.language.tokenizer import split
-from spansrl.language.tokenizer.lexicon import ABBREVIATIONS, CONTRACTIONS, EMOTICONS, FILE_ENDINGS, UNITS
+from spansrl.language.english.tokenizer import split
+from spansrl.language.english.tokenizer.lexicon import (
+    ABBREVIATIONS,
+    CONTRACTIONS,
+    EMOTICONS,
+    FILE_ENDINGS,
+    UNITS,
+)
 
 SCRIPTS = {
     "Latin": (0x20, 0x24F),

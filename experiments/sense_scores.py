@@ -20,11 +20,11 @@ import numpy as np
 
 from spansrl.formats import read_sentences
 from spansrl.inference.lexicon import learn_lexicon
-from spansrl.language.frames import FrameIndex, load_frames
-from spansrl.language.frames.registering import read_frames
-from spansrl.language.lemmas import predicate_type
-from spansrl.language.particles import multiword_spans
-from spansrl.language.senses import SenseInventory
+from spansrl.inventory import FrameIndex, load_frames
+from spansrl.inventory.install import read_frames
+from spansrl.inventory.particles import multiword_spans
+from spansrl.inventory.senses import SenseInventory
+from spansrl.language.english.lemmas import predicate_type
 from spansrl.structures import Proposition, Sentence
 from spansrl.tags import base_role, is_core
 

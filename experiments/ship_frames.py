@@ -12,8 +12,8 @@ import argparse
 from dataclasses import replace
 
 from spansrl.formats import open_output
-from spansrl.language.frames.registering import FRAMES, read_frames
-from spansrl.language.frames.store import index_content, shipped_path
+from spansrl.inventory.frame_store import index_content, shipped_path
+from spansrl.inventory.install import FRAMES, read_frames
 
 HOME = "https://github.com/propbank/propbank-frames"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from spansrl.inference.config import OutputConfig
 from spansrl.inference.pipeline import Pipeline
-from spansrl.language.vocabulary import role_inventory
+from spansrl.inventory.roles import roles_in
 from spansrl.structures import Argument, Proposition, Sentence, Span
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def make_network(sentences=SENTENCES, *, seed: int = 1, **sections: dict) -> Net
     torch.manual_seed(seed)
     config = make_config(**sections)
     embedder = build_embedder(config.embedder, [sent.tokens for sent in sentences])
-    return Network(config, role_inventory(sentences), embedder).eval()
+    return Network(config, roles_in(sentences), embedder).eval()
 
 
 def label_given(model, sentences=SENTENCES, **settings) -> list[Sentence]:

@@ -9,7 +9,7 @@ import torch
 from builders import make_config, make_prop, tagged
 from spansrl.inference.directory import write_json
 from spansrl.inference.lexicon import LEXICON, learn_lexicon, lexicon_to_dict
-from spansrl.language.vocabulary import role_inventory
+from spansrl.inventory.roles import roles_in
 from spansrl.nn.batch import Batch, Corpus
 from spansrl.nn.embedders import build_embedder
 from spansrl.nn.network import Network
@@ -49,7 +49,7 @@ def make_text_network(seed: int = 1, **sections: dict) -> Network:
     torch.manual_seed(seed)
     config = make_config(**{**TASKS, **sections})
     embedder = build_embedder(config.embedder, [sent.tokens for sent in TOYS])
-    return Network(config, role_inventory(TOYS), embedder, SENSES).eval()
+    return Network(config, roles_in(TOYS), embedder, SENSES).eval()
 
 
 def inputs_of(network: Network, rows) -> tuple[Batch, object]:

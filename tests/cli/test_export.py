@@ -20,7 +20,7 @@ from spansrl.formats import write_sentences
 from spansrl.inference.loading import load
 from spansrl.inference.model import score_propositions
 from spansrl.inference.runtime import OnnxModel
-from spansrl.language.vocabulary import role_inventory
+from spansrl.inventory.roles import roles_in
 from spansrl.nn.embedders import build_embedder
 from spansrl.nn.network import Network
 from spansrl.structures import Sentence
@@ -80,7 +80,7 @@ def network_over(embedder: dict, sections: dict) -> Network:
     config = make_config(embedder=embedder, **sections)
     built = build_embedder(config.embedder, [sent.tokens for sent in SENTENCES])
     senses = SENSES if config.tasks.senses else ()
-    return Network(config, role_inventory(SENTENCES), built, senses).eval()
+    return Network(config, roles_in(SENTENCES), built, senses).eval()
 
 
 def check_same_labels(torch_model, exported) -> None:

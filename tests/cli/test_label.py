@@ -26,8 +26,8 @@ from spansrl.inference.cutting import sentences_of
 from spansrl.inference.directory import write_json
 from spansrl.inference.lexicon import LEXICON, learn_lexicon, lexicon_to_dict
 from spansrl.inference.loading import CALIBRATION, load
-from spansrl.language.tokenizer import MAX_TOKENS
-from spansrl.language.vocabulary import role_inventory
+from spansrl.inventory.roles import roles_in
+from spansrl.language.english.tokenizer import MAX_TOKENS
 from spansrl.nn.embedders import build_embedder
 from spansrl.nn.network import Network
 from spansrl.structures import Document, Proposition, Sentence
@@ -51,7 +51,7 @@ def make_text_model(directory):
     )
     embedder = build_embedder(config.embedder, [sent.tokens for sent in known])
     inventory = learn_lexicon(known)
-    network = Network(config, role_inventory(known), embedder, inventory.senses).eval()
+    network = Network(config, roles_in(known), embedder, inventory.senses).eval()
     save_description(directory, network, {})
     save_weights(directory, network, epoch=0)
     write_json(directory / LEXICON, lexicon_to_dict(inventory))

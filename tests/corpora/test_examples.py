@@ -11,7 +11,7 @@ from spansrl.corpora.corpus import write_corpus
 from spansrl.corpora.examples import Example, ExampleReader, UnfitError, build_examples, to_sentence
 from spansrl.errors import DataError
 from spansrl.formats import read_sentences
-from spansrl.language.frames.parsing import Roleset
+from spansrl.inventory.frame_files import Roleset
 from spansrl.structures import Argument, Sentence, Span
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "propbank-frames.tar.xz"

@@ -9,8 +9,8 @@ from spansrl.corpora.examples import UnfitError
 from spansrl.corpora.written import build_written, read_written, split_of
 from spansrl.errors import FormatError
 from spansrl.formats import read_sentences
-from spansrl.language.frames.index import FrameIndex
-from spansrl.language.frames.parsing import Roleset
+from spansrl.inventory.frame_files import Roleset
+from spansrl.inventory.frame_index import FrameIndex
 from spansrl.structures import Argument, Sentence, Span
 
 FRAMES = FrameIndex.of(

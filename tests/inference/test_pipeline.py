@@ -21,9 +21,9 @@ from spansrl.inference.calibration import Calibration, Curve, Limits, log_odds
 from spansrl.inference.cutting import sentences_of
 from spansrl.inference.model import NO_PREDICATE
 from spansrl.inference.pipeline import ENCODER_BATCH, NAME_HANDICAP, Pipeline, ruled_out, run_to_end
-from spansrl.language.lemmas.derivation import likely_stem
-from spansrl.language.tokenizer import MAX_TOKENS
-from spansrl.language.tokenizer.words import can_be_predicate
+from spansrl.language.english.lemmas.derivation import likely_stem
+from spansrl.language.english.tokenizer import MAX_TOKENS
+from spansrl.language.english.tokenizer.words import can_be_predicate
 from spansrl.structures import PREDICATE_TYPES, Argument, Document, Proposition, Sentence, Span
 
 WORDS = [

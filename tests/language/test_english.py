@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spansrl.language.english import looks_english
-from spansrl.language.tokenizer import tokenize
+from spansrl.language.english.detection import looks_english
+from spansrl.language.english.tokenizer import tokenize
 
 FOREIGN = {
     "German": "Der Hund beißt den Mann.",

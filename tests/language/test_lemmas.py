@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from builders import make_prop
 from spansrl.errors import ModelError
-from spansrl.language.lemmas import Lemmatizer, predicate_type
-from spansrl.language.lemmas.derivation import likely_stem, relatives
+from spansrl.language.english.lemmas import Lemmatizer, predicate_type
+from spansrl.language.english.lemmas.derivation import likely_stem, relatives
 from spansrl.structures import PREDICATE_TYPES, Sentence
 
 RULES = Lemmatizer()

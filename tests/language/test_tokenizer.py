@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spansrl.errors import ConfigError
-from spansrl.language.tokenizer import TextSentence, iter_sentences, split, tokenize
+from spansrl.language.english.tokenizer import TextSentence, iter_sentences, split, tokenize
 from timing import is_within, seconds
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spansrl.language.tokenizer import split
+from spansrl.language.english.tokenizer import split
 
 # Tokens are joined by bars, sentences by " || ".
 AGREED = {

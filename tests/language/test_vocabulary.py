@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import make_sentence
-from spansrl.language.vocabulary import Vocabulary, frequent_words, role_inventory
+from spansrl.arrays import Vocabulary, frequent_words
+from spansrl.inventory.roles import roles_in
 
 
 @given(st.lists(st.text(), unique=True))
@@ -35,10 +36,10 @@ def test_frequent_words_are_lower_cased_counted_over_all_sentences_and_sorted_by
     assert frequent_words(sentences, 4) == ()
 
 
-def test_the_role_inventory_holds_each_role_of_any_argument_once_and_sorted():
+def test_the_roles_in_holds_each_role_of_any_argument_once_and_sorted():
     sentences = [
         make_sentence("a b c", (1, ("A1", 0, 1), ("A0", 2, 3))),
         make_sentence("a b c", (0, ("AM-TMP", 1, 2)), (1, ("A1", 2, 3))),
         make_sentence("a", (0,)),
     ]
-    assert role_inventory(sentences) == ("A0", "A1", "AM-TMP")
+    assert roles_in(sentences) == ("A0", "A1", "AM-TMP")

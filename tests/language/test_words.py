@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spansrl.language.tokenizer.words import can_be_predicate, may_be_name
+from spansrl.language.english.tokenizer.words import can_be_predicate, may_be_name
 
 
 @pytest.mark.parametrize(

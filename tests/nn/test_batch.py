@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import SENTENCES, make_sentence
-from spansrl.arrays import Ragged
-from spansrl.language.vocabulary import Vocabulary, role_inventory
+from spansrl.arrays import Ragged, Vocabulary
+from spansrl.inventory.roles import roles_in
 from spansrl.nn.batch import Batch, Corpus
 
-ROLES = role_inventory(SENTENCES)
+ROLES = roles_in(SENTENCES)
 CORPUS = Corpus.of(SENTENCES, Vocabulary(ROLES))
 PROPS = [(s, prop) for s, sent in enumerate(SENTENCES) for prop in sent.props]
 BY_SENTENCE = pytest.mark.parametrize("by_sentence", [False, True])

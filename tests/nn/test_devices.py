@@ -9,13 +9,14 @@ import pytest
 import torch
 
 from builders import SENTENCES
-from spansrl.language.vocabulary import Vocabulary, role_inventory
+from spansrl.arrays import Vocabulary
+from spansrl.inventory.roles import roles_in
 from spansrl.nn.batch import Corpus
 from spansrl.nn.devices import on_device
 
 
 def make_batch():
-    return Corpus.of(SENTENCES, Vocabulary(role_inventory(SENTENCES))).batch(np.arange(20))
+    return Corpus.of(SENTENCES, Vocabulary(roles_in(SENTENCES))).batch(np.arange(20))
 
 
 def test_every_tensor_of_a_batch_is_moved_and_the_rest_is_kept():

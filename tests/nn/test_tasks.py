@@ -11,8 +11,8 @@ import torch
 from builders import SENTENCES, make_prop, tagged
 from spansrl.inference.lexicon import learn_lexicon
 from spansrl.inference.pipeline import Pipeline
-from spansrl.language.lemmas import predicate_type
-from spansrl.language.particles import are_near
+from spansrl.inventory.particles import are_near
+from spansrl.language.english.lemmas import predicate_type
 from spansrl.nn.network import TorchModel
 from spansrl.nn.tasks import IGNORED, TaskGold, TaskHeads, TaskLabels
 from spansrl.structures import Sentence

@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 
 from spansrl.errors import DataError
-from spansrl.language.frames import FrameIndex
+from spansrl.inventory import FrameIndex
 from spansrl.structures import PREDICATE_TYPES, Argument, Proposition, Sentence, Span
 
 

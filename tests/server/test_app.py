@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 from spansrl.formats.jsonl import sentence_schema
-from spansrl.language.frames import FrameIndex
-from spansrl.language.frames.parsing import Roleset
+from spansrl.inventory import FrameIndex
+from spansrl.inventory.frame_files import Roleset
 from spansrl.server.app import ENDPOINTS
 from spansrl.server.openapi import openapi
 from spansrl.structures import PREDICATE_TYPES, Sentence

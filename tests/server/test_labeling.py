@@ -10,8 +10,8 @@ import pytest
 from fake_model import INVENTORY, FakeModel, assert_same_labels
 from serving import serving, wait_until
 from spansrl.inference.pipeline import Pipeline
-from spansrl.language.frames import FrameIndex
-from spansrl.language.frames.parsing import Roleset
+from spansrl.inventory import FrameIndex
+from spansrl.inventory.frame_files import Roleset
 from spansrl.structures import Document, Proposition, Sentence
 
 TEXTS = [f"They called number {k} off. She is keeping {k} cats!" for k in range(30)] + ["", " \n "]

@@ -21,9 +21,9 @@ from serving import wait_until
 from spansrl.inference.cutting import sentences_of
 from spansrl.inference.loading import shipped_model
 from spansrl.inference.pipeline import run_to_end
-from spansrl.language.frames import FrameIndex
-from spansrl.language.frames.index import MODIFIERS
-from spansrl.language.frames.parsing import Roleset
+from spansrl.inventory import FrameIndex
+from spansrl.inventory.frame_files import Roleset
+from spansrl.inventory.frame_index import MODIFIERS
 from spansrl.server.app import STATIC
 from spansrl.server.labeling import Options
 from spansrl.structures import Argument, Proposition, Span

@@ -17,7 +17,7 @@ from spansrl.evaluation.counts import EndToEnd
 from spansrl.evaluation.frames import documents_of, frames_by_characters, has_text
 from spansrl.inference.calibration import calibration_error
 from spansrl.inference.pipeline import Pipeline
-from spansrl.language.lemmas import predicate_type
+from spansrl.language.english.lemmas import predicate_type
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.tags import VERB

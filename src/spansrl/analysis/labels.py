@@ -14,7 +14,7 @@ from spansrl.analysis.inputs import Inputs, predicate_name
 from spansrl.analysis.tables import Picture, Section, Table, columns, comparison_table
 from spansrl.evaluation import Counts, breakdown, score
 from spansrl.evaluation.breakdown import By, bin_of
-from spansrl.language.lemmas import predicate_type
+from spansrl.language.english.lemmas import predicate_type
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.tags import VERB
 

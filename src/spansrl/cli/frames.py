@@ -7,8 +7,8 @@ import click
 from spansrl.cli import options
 from spansrl.cli.progress import progress_bar
 from spansrl.errors import DataError, counted
-from spansrl.language.frames import load_frames, registered, remove_frames, shipped
-from spansrl.language.frames.store import index_path
+from spansrl.inventory import load_frames, registered, remove_frames, shipped
+from spansrl.inventory.frame_store import index_path
 
 EXAMPLES = """
 \b
@@ -51,7 +51,7 @@ def command(path: str | None, download: bool, show: str | None, remove: bool) ->
 
 
 def _register(path: str | None) -> None:
-    from spansrl.language.frames.registering import register_frames
+    from spansrl.inventory.install import register_frames
 
     if path == "":
         raise click.UsageError("PATH is empty; give a directory, an archive or a URL")

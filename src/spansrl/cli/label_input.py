@@ -123,7 +123,7 @@ def _between_sentences(text: str) -> int:
 
     The end of the text is avoided, since it may be read differently once more text follows.
     """
-    from spansrl.language.tokenizer import iter_sentences
+    from spansrl.language.english.tokenizer import iter_sentences
 
     cut = line = end = 0
     for sent in iter_sentences(text):

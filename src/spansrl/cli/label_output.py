@@ -24,7 +24,7 @@ from spansrl.formats.jsonl import jsonl_lines
 from spansrl.structures import ROW_COLUMNS, Sentence
 
 if TYPE_CHECKING:
-    from spansrl.language.frames import FrameIndex
+    from spansrl.inventory import FrameIndex
 
 PRETTY, PARQUET = "pretty", "parquet"
 OUTPUTS = (PRETTY, "json", "csv", "tsv", "html", "svg", PARQUET, *WRITABLE)

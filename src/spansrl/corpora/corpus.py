@@ -19,7 +19,7 @@ from spansrl.checks import Json
 from spansrl.errors import DataError
 from spansrl.formats.files import open_outputs
 from spansrl.formats.jsonl import jsonl_lines
-from spansrl.language.lemmas import predicate_type
+from spansrl.language.english.lemmas import predicate_type
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 
 AUDIT_FILE = "audit.json"

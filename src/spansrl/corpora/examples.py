@@ -19,10 +19,10 @@ from itertools import pairwise
 from spansrl.corpora.corpus import Audit, Corpus, word_runs
 from spansrl.errors import DataError
 from spansrl.formats.sources import SourceFile
-from spansrl.language.frames.index import PARTS_OF_SPEECH
-from spansrl.language.frames.parsing import FrameReader, Roleset
-from spansrl.language.frames.registering import read_frame_files
-from spansrl.language.lemmas import AUXILIARY_SENSES, Lemmatizer
+from spansrl.inventory.frame_files import FrameReader, Roleset
+from spansrl.inventory.frame_index import PARTS_OF_SPEECH
+from spansrl.inventory.install import read_frame_files
+from spansrl.language.english.lemmas import AUXILIARY_SENSES, Lemmatizer
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Argument, Proposition, Sentence, Span
 from spansrl.tags import VERB

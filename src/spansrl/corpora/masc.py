@@ -24,8 +24,8 @@ from spansrl.formats.conll import read_conll
 from spansrl.formats.files import read_lines
 from spansrl.formats.layouts import LAYOUTS
 from spansrl.formats.sources import SourceFiles, fingerprint
-from spansrl.language.lemmas import Lemmatizer, predicate_type
-from spansrl.language.lemmas.derivation import respelled
+from spansrl.language.english.lemmas import Lemmatizer, predicate_type
+from spansrl.language.english.lemmas.derivation import respelled
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Argument, Proposition, Sentence, Span
 

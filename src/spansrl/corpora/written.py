@@ -16,10 +16,10 @@ from pathlib import Path
 from spansrl.corpora.corpus import Audit, Corpus, word_runs
 from spansrl.corpora.examples import Example, UnfitError, to_sentence
 from spansrl.formats.files import plain_name, read_lines
-from spansrl.language.frames.index import MODIFIERS, PARTS_OF_SPEECH, FrameIndex
-from spansrl.language.frames.parsing import Roleset
-from spansrl.language.frames.store import load_frames
-from spansrl.language.lemmas import Lemmatizer
+from spansrl.inventory.frame_files import Roleset
+from spansrl.inventory.frame_index import MODIFIERS, PARTS_OF_SPEECH, FrameIndex
+from spansrl.inventory.frame_store import load_frames
+from spansrl.language.english.lemmas import Lemmatizer
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Sentence
 from spansrl.tags import VERB, VERB_PIECE, base_role

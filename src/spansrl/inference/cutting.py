@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from spansrl.errors import DataError, SpansrlWarning
-from spansrl.language.english import looks_english
-from spansrl.language.tokenizer import MAX_TOKENS, iter_sentences
+from spansrl.language.english.detection import looks_english
+from spansrl.language.english.tokenizer import MAX_TOKENS, iter_sentences
 from spansrl.structures import Proposition, Sentence, Span
 
 _SAMPLE = 400  # tokens of a text that show its language

@@ -8,8 +8,8 @@ from typing import Any
 
 from spansrl.errors import ModelError
 from spansrl.inference.directory import read_json
-from spansrl.language.lemmas import Lemmatizer
-from spansrl.language.senses import SenseInventory
+from spansrl.inventory.senses import SenseInventory
+from spansrl.language.english.lemmas import Lemmatizer
 from spansrl.structures import Sentence
 
 LEXICON = "lexicon.json"

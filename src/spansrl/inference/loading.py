@@ -19,8 +19,8 @@ from spansrl.inference.lexicon import LEXICON, read_lexicon
 from spansrl.inference.model import Model
 from spansrl.inference.pipeline import ENCODER_BATCH, SCORING_BATCH, Pipeline, check_min_prob
 from spansrl.inference.runtime import PRECISIONS, OnnxModel, Precision
-from spansrl.language.frames import FrameIndex, load_frames
-from spansrl.language.tokenizer import MAX_TOKENS
+from spansrl.inventory import FrameIndex, load_frames
+from spansrl.language.english.tokenizer import MAX_TOKENS
 
 CALIBRATION = "calibration.json"
 SMALL = "small"

@@ -29,11 +29,11 @@ from spansrl.inference.config import OutputConfig
 from spansrl.inference.cutting import LanguageCheck, joined, pieces_of, sentences_of
 from spansrl.inference.model import NO_PREDICATE, Encoding, Floats, Model, Prepared, Tokens
 from spansrl.inference.predicates import GIVEN, Predicates, Wanted
-from spansrl.language.frames import FrameIndex
-from spansrl.language.particles import multiword_spans
-from spansrl.language.senses import SenseInventory
-from spansrl.language.tokenizer import MAX_TOKENS
-from spansrl.language.tokenizer.words import can_be_predicate, may_be_name
+from spansrl.inventory import FrameIndex
+from spansrl.inventory.particles import multiword_spans
+from spansrl.inventory.senses import SenseInventory
+from spansrl.language.english.tokenizer import MAX_TOKENS
+from spansrl.language.english.tokenizer.words import can_be_predicate, may_be_name
 from spansrl.structures import PREDICATE_TYPES, Argument, Document, Proposition, Sentence, Span
 
 Result = TypeVar("Result")

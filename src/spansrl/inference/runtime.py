@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol, get_args
 import numpy as np
 import numpy.typing as npt
 
-from spansrl.arrays import IntArray, Ragged
+from spansrl.arrays import UNKNOWN, IntArray, Ragged, Vocabulary
 from spansrl.decoding import ARRAYS, Scores, make_scores
 from spansrl.errors import DataError, ModelError
 from spansrl.inference.config import EmbedderConfig
@@ -36,7 +36,6 @@ from spansrl.inference.inputs.pieces import SPECIAL_PIECES, PieceStore, PieceTok
 from spansrl.inference.inputs.vectors import Vectors
 from spansrl.inference.int8 import with_int8_products
 from spansrl.inference.model import Encoding, Floats, Prepared, Senses, Tokens, lengths_of, narrowed
-from spansrl.language.vocabulary import UNKNOWN, Vocabulary
 
 Feed = dict[str, npt.NDArray[Any]]
 Precision = Literal["full", "int8"]  # of matrix products

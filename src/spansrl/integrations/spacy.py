@@ -29,7 +29,7 @@ from spansrl.inference.directory import ModelDirectory, write_bytes
 from spansrl.inference.loading import check_threads, load
 from spansrl.inference.pipeline import Pipeline
 from spansrl.inference.predicates import Wanted
-from spansrl.language.tokenizer import iter_sentences
+from spansrl.language.english.tokenizer import iter_sentences
 from spansrl.structures import PREDICATE_TYPES, Document, Proposition, Sentence, Words
 from spansrl.visualize.palette import GROUPS, group_of
 

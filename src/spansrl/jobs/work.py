@@ -20,11 +20,11 @@ from spansrl.inference.directory import ModelDirectory, file_hash
 from spansrl.inference.loading import find_model, load
 from spansrl.inference.pipeline import Pipeline
 from spansrl.inference.runtime import Precision
+from spansrl.inventory.frame_store import index_path
 from spansrl.jobs.plan import File, Reader, Shard
 from spansrl.jobs.rows import ROWS, Rows
 from spansrl.jobs.sources import Reading
 from spansrl.jobs.writing import Directory, Receipt, write_shard
-from spansrl.language.frames.store import index_path
 from spansrl.structures import Document
 
 ATTEMPTS = 3  # at a shard as a whole

@@ -13,10 +13,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from spansrl.arrays import IntArray, Ragged, offsets_of
+from spansrl.arrays import IntArray, Ragged, Vocabulary, offsets_of
 from spansrl.inference.model import Tokens
-from spansrl.language.senses import SenseInventory
-from spansrl.language.vocabulary import Vocabulary
+from spansrl.inventory.senses import SenseInventory
 from spansrl.nn.lessons import Lessons, ranges
 from spansrl.nn.syntax import SyntaxGold, SyntaxLabels
 from spansrl.nn.tasks import TaskGold, TaskLabels

@@ -10,11 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from spansrl.arrays import IntArray
+from spansrl.arrays import IntArray, Vocabulary
 from spansrl.decoding import Scores, make_scores
 from spansrl.inference.config import ModelConfig
 from spansrl.inference.model import Encoding, Floats, Prepared, Senses, Tokens, lengths_of, narrowed
-from spansrl.language.vocabulary import Vocabulary
 from spansrl.nn.batch import Batch
 from spansrl.nn.devices import on_device
 from spansrl.nn.embedders import Embedder

@@ -17,8 +17,8 @@ from torch.nn.functional import cross_entropy
 
 from spansrl.arrays import IntArray, Ragged, offsets_of
 from spansrl.inference.model import NO_PREDICATE
-from spansrl.language.lemmas import predicate_type
-from spansrl.language.senses import SenseInventory
+from spansrl.inventory.senses import SenseInventory
+from spansrl.language.english.lemmas import predicate_type
 from spansrl.nn.lessons import Lessons
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 

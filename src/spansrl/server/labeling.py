@@ -11,8 +11,8 @@ from typing import Any
 from spansrl.decoding import Decoder
 from spansrl.inference.cutting import sentences_of
 from spansrl.inference.pipeline import Pipeline
-from spansrl.language.english import looks_english
-from spansrl.language.frames import FrameIndex
+from spansrl.inventory import FrameIndex
+from spansrl.language.english.detection import looks_english
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.visualize import sentence_html, sentence_svg
 

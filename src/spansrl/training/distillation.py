@@ -23,7 +23,7 @@ from spansrl.inference.batching import batches_by_length
 from spansrl.inference.directory import ARGUMENTS_GRAPH, ENCODER_GRAPH, SENSES_GRAPH, file_hash
 from spansrl.inference.model import NO_PREDICATE, Encoding, Floats, Prepared
 from spansrl.inference.runtime import OnnxModel, Precision
-from spansrl.language.senses import SenseInventory
+from spansrl.inventory.senses import SenseInventory
 from spansrl.nn.embedders.features import Progress, corpus_fingerprint, hash_of
 from spansrl.nn.ensembles import fingerprint
 from spansrl.nn.lessons import Lessons, joined_arrays

@@ -22,8 +22,8 @@ from spansrl.formats import read_sentences
 from spansrl.inference.directory import file_hash, write_json
 from spansrl.inference.lexicon import LEXICON, learn_lexicon, lexicon_to_dict
 from spansrl.inference.pipeline import Pipeline
-from spansrl.language.senses import SenseInventory
-from spansrl.language.vocabulary import role_inventory
+from spansrl.inventory.roles import roles_in
+from spansrl.inventory.senses import SenseInventory
 from spansrl.nn.batch import Batch, Corpus
 from spansrl.nn.devices import on_device
 from spansrl.nn.embedders import Embedder, build_embedder
@@ -88,8 +88,8 @@ def read_splits(
     if not _has_arguments(dev):
         raise DataError(f"{paths[1]}: no arguments, so no F1 to choose the best epoch by")
     for part, path in zip(more, paths[2:], strict=True):
-        if _has_arguments(part) and not set(role_inventory(part)) & set(role_inventory(train_data)):
-            found, wanted = role_inventory(part)[0], role_inventory(train_data)[0]
+        if _has_arguments(part) and not set(roles_in(part)) & set(roles_in(train_data)):
+            found, wanted = roles_in(part)[0], roles_in(train_data)[0]
             raise DataError(f"{path}: none of its roles ({found} …) is in {paths[0]} ({wanted} …)")
     names = ("train.jsonl", "dev.jsonl", "partial", *(f"partial-{k}" for k in range(2, len(partial) + 1)))
     hashes = {name: file_hash(path) for name, path in zip(names, paths, strict=False)}
@@ -178,7 +178,7 @@ def prepare_run(
     partial = [sent for part in splits.partial for sent in part]
     inventory = learn_lexicon(splits.train, partial) if config.tasks.any else None
     senses = () if inventory is None else inventory.senses
-    network = Network(config, role_inventory(splits.train), embedder, senses)
+    network = Network(config, roles_in(splits.train), embedder, senses)
     notes = [] if start is None else start_from(network, load_trained(start), config.training.start)
     corpus = Corpus.of(splits.train, network.roles, inventory=inventory, partial=splits.partial)
     if config.tasks.syntax:

@@ -17,7 +17,7 @@ FAINT = 0.5  # arguments below this probability are drawn faintly
 
 
 class Frames(Protocol):
-    """A source of meanings, such as the index of spansrl.language.frames."""
+    """A source of meanings, such as the index of spansrl.inventory."""
 
     def definition(self, sense: str, /) -> str | None:
         """The meaning of a sense ("keep.01" -> "retain"), or None."""

@@ -11,10 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from spansrl.arrays import IntArray, Ragged
+from spansrl.arrays import UNKNOWN, IntArray, Ragged, Vocabulary, frequent_words
 from spansrl.inference.config import EmbedderConfig
 from spansrl.inference.directory import WORDS, read_words, write_bytes
-from spansrl.language.vocabulary import UNKNOWN, Vocabulary, frequent_words
 from spansrl.nn.embedders.base import SENTENCES_TOKENS, Embedder, EncoderGraph, Graph
 from spansrl.nn.embedders.features import Progress, Tokens
 from spansrl.nn.tasks import TaskHeads

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import Any
 
-from spansrl.language.frames.parsing import Roleset
+from spansrl.inventory.frame_files import Roleset
 from spansrl.tags import base_role
 
 PARTS_OF_SPEECH = {"v": "verb", "n": "noun", "j": "adjective"}

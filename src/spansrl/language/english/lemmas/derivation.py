@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from spansrl.language.lemmas.inflection import infinitive
+from spansrl.language.english.lemmas.inflection import infinitive
 
 _SHORTEST = 2  # of what is left before the ending: om|ission
 _BRITISH = re.compile(r"(?<=al|or|er|il|im|om|it|og|gn|ar|[aeiou]n)is(?=e$|ation$)|(?<=aly)s(?=e$)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spansrl.language.particles import multiword_spans, particles
+from spansrl.inventory.particles import multiword_spans, particles
 from spansrl.structures import Span
 
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from spansrl.errors import ConfigError
-from spansrl.language.tokenizer.boundaries import Gap, Paragraph, gap_between, sentence_ends
-from spansrl.language.tokenizer.words import Offsets, Token, scan
+from spansrl.language.english.tokenizer.boundaries import Gap, Paragraph, gap_between, sentence_ends
+from spansrl.language.english.tokenizer.words import Offsets, Token, scan
 
 __all__ = ["MAX_TOKENS", "Offsets", "TextSentence", "iter_sentences", "split", "tokenize"]
 

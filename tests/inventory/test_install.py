@@ -11,9 +11,9 @@ import pytest
 
 from spansrl.errors import DataError
 from spansrl.formats.sources import fingerprint
-from spansrl.language.frames import load_frames, registered, registering, remove_frames, shipped
-from spansrl.language.frames.registering import FRAMES, read_frames, register_frames
-from spansrl.language.frames.store import data_directory, index_path, shipped_path
+from spansrl.inventory import install, load_frames, registered, remove_frames, shipped
+from spansrl.inventory.frame_store import data_directory, index_path, shipped_path
+from spansrl.inventory.install import FRAMES, read_frames, register_frames
 from timing import seconds
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "propbank-frames.tar.xz"
@@ -83,7 +83,7 @@ def test_broken_files_are_counted_and_named_with_their_line(folder):
 
 
 def test_a_file_larger_than_any_frame_is_refused_before_it_is_read(folder, pack, monkeypatch):
-    monkeypatch.setattr(registering, "_LARGEST_FILE", 100)
+    monkeypatch.setattr(install, "_LARGEST_FILE", 100)
     for source in (
         folder,
         pack(folder, folder.with_suffix(".zip")),
@@ -114,21 +114,21 @@ def test_the_pinned_commit_is_downloaded_and_checked(folder, server, pack, monke
     url, served = server
     pack(folder, served / "frames.tar.gz")
     pin = replace(FRAMES, url=f"{url}/frames.tar.gz", sha256=fingerprint(members(folder)))
-    monkeypatch.setattr(registering, "FRAMES", pin)
+    monkeypatch.setattr(install, "FRAMES", pin)
     seen = []
     read = register_frames(progress=lambda *args: seen.append(args))
     assert (read.registration.commit, read.registration.source) == ("c66e0cc", pin.url)
     assert {what for what, _, _ in seen} >= {"downloading frames", "reading frames"}
-    monkeypatch.setattr(registering, "FRAMES", replace(pin, sha256="0" * 64))
+    monkeypatch.setattr(install, "FRAMES", replace(pin, sha256="0" * 64))
     with pytest.raises(DataError, match="not those of commit c66e0cc"):
         register_frames()
-    monkeypatch.setattr(registering, "FRAMES", replace(pin, url=f"{url}/nowhere.tar.gz"))
+    monkeypatch.setattr(install, "FRAMES", replace(pin, url=f"{url}/nowhere.tar.gz"))
     with pytest.raises(DataError, match=r"cannot be downloaded \(.*\); .* with spansrl frames PATH"):
         register_frames()
 
 
 def test_a_copy_of_the_pinned_commit_is_recognized(folder, monkeypatch):
-    monkeypatch.setattr(registering, "FRAMES", replace(FRAMES, sha256=fingerprint(members(folder))))
+    monkeypatch.setattr(install, "FRAMES", replace(FRAMES, sha256=fingerprint(members(folder))))
     assert read_frames(str(folder)).registration.commit == "c66e0cc"
 
 
@@ -189,7 +189,7 @@ def test_the_data_directory_is_where_the_platform_wants_it(monkeypatch, platform
 
 def test_labeling_imports_no_network_library():
     code = (
-        "import sys, spansrl.language.frames, spansrl.language.senses; "
+        "import sys, spansrl.inventory, spansrl.inventory.senses; "
         "print({'http', 'ssl', 'torch'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spansrl.language.frames.parsing import _tidy, read_frame_file
+from spansrl.inventory.frame_files import _tidy, read_frame_file
 
 
 def test_a_file_gives_rolesets_with_roles_and_words(guard):

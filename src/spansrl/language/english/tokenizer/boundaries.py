@@ -15,8 +15,8 @@ from enum import IntEnum
 from functools import cache
 from importlib.resources import files
 
-from spansrl.language.tokenizer.lexicon import ENDING_ABBREVIATIONS, INNER_ACRONYMS, SENTENCE_STARTERS
-from spansrl.language.tokenizer.words import Token
+from spansrl.language.english.tokenizer.lexicon import ENDING_ABBREVIATIONS, INNER_ACRONYMS, SENTENCE_STARTERS
+from spansrl.language.english.tokenizer.words import Token
 
 _CATEGORY_OF_PATTERN = {
     pattern: category
@@ -226,6 +226,6 @@ def _case(text: str, token: Token) -> str:
 
 @cache
 def _weights() -> Mapping[str, float]:
-    source = files("spansrl.language.tokenizer").joinpath("boundaries.json")
+    source = files("spansrl.language.english.tokenizer").joinpath("boundaries.json")
     weights: dict[str, float] = json.loads(source.read_text(encoding="utf-8"))["weights"]
     return weights

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from builders import make_prop
 from spansrl.errors import ModelError
-from spansrl.language.lemmas import Lemmatizer
-from spansrl.language.senses import SenseInventory, Trust
+from spansrl.inventory.senses import SenseInventory, Trust
+from spansrl.language.english.lemmas import Lemmatizer
 from spansrl.structures import PREDICATE_TYPES, Sentence
 
 LEMMATIZER = Lemmatizer()

@@ -19,7 +19,7 @@ from typing import Any
 
 from spansrl.errors import DataError
 from spansrl.formats import open_output
-from spansrl.language.frames.index import FrameIndex
+from spansrl.inventory.frame_index import FrameIndex
 
 FILE_NAME = "frames.jsonl"
 

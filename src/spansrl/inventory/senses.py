@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from spansrl.arrays import Vocabulary
 from spansrl.errors import ModelError
-from spansrl.language.lemmas import AUXILIARY_SENSES, Lemmatizer, plain_form, predicate_type
-from spansrl.language.lemmas.derivation import likely_stem, relatives
-from spansrl.language.particles import adjacent_particle, are_near, nearby_particles, particles
-from spansrl.language.vocabulary import Vocabulary
+from spansrl.inventory.particles import adjacent_particle, are_near, nearby_particles, particles
+from spansrl.language.english.lemmas import AUXILIARY_SENSES, Lemmatizer, plain_form, predicate_type
+from spansrl.language.english.lemmas.derivation import likely_stem, relatives
 from spansrl.structures import Sentence
 
 if TYPE_CHECKING:
-    from spansrl.language.frames.index import FrameIndex
+    from spansrl.inventory.frame_index import FrameIndex
 
 Logits = npt.NDArray[np.floating[Any]]
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from spansrl.language.frames import FrameIndex
-from spansrl.language.frames.registering import read_frames
+from spansrl.inventory import FrameIndex
+from spansrl.inventory.install import read_frames
 
 
 @pytest.fixture

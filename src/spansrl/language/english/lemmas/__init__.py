@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from spansrl.errors import ModelError
-from spansrl.language.lemmas.inflection import AUXILIARIES, infinitive, positive, singular
+from spansrl.language.english.lemmas.inflection import AUXILIARIES, infinitive, positive, singular
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 
 AUXILIARY_SENSES = frozenset({"be.03", "have.01", "do.01"})

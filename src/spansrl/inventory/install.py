@@ -9,9 +9,9 @@ from pathlib import Path
 from spansrl.checks import Json
 from spansrl.errors import DataError, FormatError, counted
 from spansrl.formats.sources import Pin, SourceFiles, is_url
-from spansrl.language.frames.index import FrameIndex
-from spansrl.language.frames.parsing import Roleset, read_frame_file
-from spansrl.language.frames.store import Registration, save_frames
+from spansrl.inventory.frame_files import Roleset, read_frame_file
+from spansrl.inventory.frame_index import FrameIndex
+from spansrl.inventory.frame_store import Registration, save_frames
 from spansrl.progress import Progress, no_progress
 
 # Abbreviated and digested as the pins of corpora.ewt are.
