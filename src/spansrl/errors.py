@@ -22,7 +22,7 @@ class SpansrlError(Exception):
     """Base of all errors raised on purpose; the command line prints the message and exits with code 1."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(shortened(message, _LONGEST_MESSAGE))
+        super().__init__(printable(shortened(message, _LONGEST_MESSAGE)))
 
 
 class SpansrlWarning(UserWarning):
@@ -68,3 +68,8 @@ def counted(number: int, noun: str) -> str:
 def shortened(text: str, most: int = _LONGEST_QUOTE) -> str:
     """Return a text of at most about `most` characters, with an ellipsis for the middle of a longer one."""
     return text if len(text) <= most else f"{text[: most * 2 // 3]} … {text[-most // 3 :]}"
+
+
+def printable(text: str) -> str:
+    """Return a text that can be encoded: lone surrogates, which JSON may have, are spelled out."""
+    return text.encode("utf-8", "backslashreplace").decode()

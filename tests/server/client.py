@@ -31,7 +31,7 @@ class Answer(NamedTuple):
 class Client:
     """Talks to the server on a port of this machine; where that is in our process, has its insides too."""
 
-    service: Any
+    state: Any
     connections: set[Any]
 
     def __init__(self, port: int) -> None:

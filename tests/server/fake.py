@@ -11,6 +11,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 
 from spansrl.errors import DataError
+from spansrl.inference.predicates import Wanted
 from spansrl.inventory import FrameIndex
 from spansrl.structures import PREDICATE_TYPES, Argument, Proposition, Sentence, Span
 
@@ -44,12 +45,13 @@ class FakePipeline:
         self,
         sentences: Sequence[Sentence],
         *,
-        predicates: object = PREDICATE_TYPES,
+        predicates: Wanted | None = None,
         min_prob: float | None = None,
     ) -> Generator[int, None, list[Sentence]]:
         texts = [sent.text or " ".join(sent.tokens) for sent in sentences]
         self.calls.append(texts)
-        self.predicates.append(predicates)
+        selection = Wanted.of(predicates)
+        self.predicates.append(tuple(name for name in PREDICATE_TYPES if name in selection.types))
         assert self.may_go.wait(30)
         for text in texts:
             if "poison" in text:
@@ -62,16 +64,17 @@ class FakePipeline:
                 time.sleep(self.seconds)
             self.steps_done += 1
             yield left
-        return [labeled(sent, predicates) for sent in sentences]
+        return [labeled(sent, selection) for sent in sentences]
 
 
-def labeled(sent: Sentence, predicates: object) -> Sentence:
+def labeled(sent: Sentence, selection: Wanted) -> Sentence:
     """The sentence with a proposition for each word in -ed, or for those that are given."""
-    if predicates == "given":
+    if selection.given:
         indices = [prop.pred for prop in sent.props]
     else:
-        assert isinstance(predicates, tuple)
-        indices = [k for k, word in enumerate(sent.tokens) if word.endswith("ed") and "verb" in predicates]
+        indices = [
+            k for k, word in enumerate(sent.tokens) if word.endswith("ed") and "verb" in selection.types
+        ]
     return replace(sent, props=tuple(proposition(sent, index) for index in indices))
 
 

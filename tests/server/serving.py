@@ -11,20 +11,20 @@ from contextlib import contextmanager
 from client import Client
 
 from spansrl.server.app import create_app
-from spansrl.server.limits import Limits
-from spansrl.server.serving import Server
+from spansrl.server.limits import ServerLimits
+from spansrl.server.uvicorn_server import Server
 
 
 @contextmanager
 def serving(load: Callable[[], object], **limits: float) -> Iterator[Client]:
     """A server in a thread, as `spansrl serve` sets it up, on a port of its own."""
-    app = create_app(load, limits=Limits(**limits))
+    app = create_app(load, limits=ServerLimits(**limits))
     server = Server(app)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         client = Client(listener.getsockname()[1])
-        client.service = app.state.service
+        client.state = app.state.server
         client.connections = server.server_state.connections
         try:
             wait_until(lambda: server.started)

@@ -525,7 +525,7 @@ def test_a_busy_server_is_asked_again(serve, browser, pipeline):
 
 def test_a_server_that_is_not_ready_is_asked_again_after_its_own_delay(page):
     wait_until(lambda: page.all("#sentences .sentence"))
-    page.client.service._is_loaded = False
+    page.client.state._is_loaded = False
     page.type(TEXT)
     wait_until(lambda: page.text("#error").endswith("Trying again in 1 s."))
     assert "The server is not ready" in page.text("#error")

@@ -12,14 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spansrl.server import scheduler as module
-from spansrl.server.labeling import Job, Options
-from spansrl.server.scheduler import BusyError, Scheduler
+from spansrl.server.api_error import ApiError
+from spansrl.server.labeling import LabelJob, Options
+from spansrl.server.limits import ServerLimits
+from spansrl.server.scheduler import Scheduler
 
 
 @asynccontextmanager
 async def working(pipeline, **limits):
-    options = {"wait_seconds": 10.0, "seconds": 60.0, **limits}
-    scheduler = Scheduler(**options)
+    scheduler = Scheduler(ServerLimits(**limits))
     task = asyncio.create_task(scheduler.run(pipeline))
     try:
         yield scheduler
@@ -36,7 +37,11 @@ def run(scenario):
 
 def submitted(scheduler, *texts):
     """A task for each text, which is in the queue soon."""
-    return [asyncio.create_task(scheduler.submit([Job(text)])) for text in texts]
+    return [asyncio.create_task(submit(scheduler, LabelJob(text))) for text in texts]
+
+
+async def submit(scheduler, *jobs, **options):
+    return await scheduler.submit(sum(job.chars for job in jobs), lambda: jobs, **options)
 
 
 async def until(true):
@@ -58,9 +63,13 @@ def test_requests_that_arrive_together_are_labeled_together():
 def test_sentences_with_other_options_are_not_labeled_together():
     async def scenario():
         pipeline = FakePipeline()
-        jobs = [Job("It rained.", options=Options(("noun",))), Job("It poured."), Job("It snowed.")]
+        jobs = [
+            LabelJob("It rained.", options=Options(predicates=["noun"])),
+            LabelJob("It poured."),
+            LabelJob("It snowed."),
+        ]
         async with working(pipeline) as scheduler:
-            await scheduler.submit(jobs)
+            await submit(scheduler, *jobs)
         assert sorted(map(len, pipeline.calls)) == [1, 2]
 
     run(scenario)
@@ -87,7 +96,7 @@ def test_while_a_long_sentence_is_labeled_short_requests_are_answered():
             await until(lambda: pipeline.steps_done > 5)
             for _ in range(3):
                 before = pipeline.steps_done
-                await scheduler.submit([Job("It rained.")])
+                await submit(scheduler, LabelJob("It rained."))
                 assert pipeline.steps_done - before < 40  # of the 200 steps
             assert not long.done()
             long.cancel()
@@ -124,7 +133,7 @@ def test_abandoned_work_stops():
             assert pipeline.steps_done == before
             assert scheduler.wait() == 0
             pipeline.seconds = 0.0
-            assert await scheduler.submit([Job("It rained.")])
+            assert await submit(scheduler, LabelJob("It rained."))
 
     run(scenario)
 
@@ -157,13 +166,13 @@ def test_requests_that_would_wait_too_long_are_refused():
             assert accepted
             assert refused
             for task in refused:
-                with pytest.raises(BusyError):
+                with pytest.raises(ApiError):
                     await task
-            patient = asyncio.create_task(scheduler.submit([Job("It rained.")], patient=True))
+            patient = asyncio.create_task(submit(scheduler, LabelJob("It rained."), patient=True))
             await asyncio.sleep(0.01)
             pipeline.may_go.set()
             assert len(await asyncio.gather(*accepted, patient)) == len(accepted) + 1
-            assert await scheduler.submit([Job("It rained.")])
+            assert await submit(scheduler, LabelJob("It rained."))
 
     run(scenario)
 
@@ -177,7 +186,7 @@ def test_one_long_request_does_not_make_short_ones_wait_too_long():
             await until(lambda: pipeline.calls)
             (short,) = submitted(scheduler, "It poured.")
             (other,) = submitted(scheduler, "It snowed. " * 9000)
-            with pytest.raises(BusyError):
+            with pytest.raises(ApiError):
                 await other
             pipeline.may_go.set()
             await short
@@ -189,7 +198,7 @@ def test_one_long_request_does_not_make_short_ones_wait_too_long():
 def test_a_request_of_any_size_is_accepted_when_nothing_else_is_there():
     async def scenario():
         async with working(FakePipeline(), wait_seconds=0.001) as scheduler:
-            (result,) = await scheduler.submit([Job("It rained. " * 500)])
+            (result,) = await submit(scheduler, LabelJob("It rained. " * 500))
             assert result.count(b'"props"') == 500
 
     run(scenario)
@@ -214,7 +223,7 @@ def test_the_wait_is_estimated_from_the_measured_rate():
         pipeline = FakePipeline()
         pipeline.seconds = 0.001
         async with working(pipeline) as scheduler:
-            await scheduler.submit([Job("It rained. " * 100)])
+            await submit(scheduler, LabelJob("It rained. " * 100))
             began = time.monotonic()
             tasks = submitted(scheduler, *["It rained. " * 100] * 10)
             await asyncio.sleep(0.01)
@@ -241,10 +250,10 @@ def test_the_wait_follows_a_machine_that_becomes_slow(monkeypatch):
         pipeline = FakePipeline()
         pipeline.seconds = 0.0005
         async with working(pipeline) as scheduler:
-            await scheduler.submit([Job("It rained. " * 100)])
+            await submit(scheduler, LabelJob("It rained. " * 100))
             before = await expected_wait(pipeline, scheduler)
             pipeline.seconds = 0.02
-            await scheduler.submit([Job("It rained. " * 10)])
+            await submit(scheduler, LabelJob("It rained. " * 10))
             assert await expected_wait(pipeline, scheduler) > 4 * before
 
     run(scenario)
@@ -257,9 +266,9 @@ def test_everyone_gets_the_results_of_their_own_jobs_in_order(requests, threads)
         pipeline = FakePipeline()
         pipeline.threads = threads
         async with working(pipeline) as scheduler:
-            jobs = [[Job(text, id=str(k)) for k, text in enumerate(request)] for request in requests]
-            found = await asyncio.gather(*(scheduler.submit(request) for request in jobs))
-            alone = [[(await scheduler.submit([job]))[0] for job in request] for request in jobs]
+            jobs = [[LabelJob(text, id=str(k)) for k, text in enumerate(request)] for request in requests]
+            found = await asyncio.gather(*(submit(scheduler, *request) for request in jobs))
+            alone = [[(await submit(scheduler, job))[0] for job in request] for request in jobs]
         assert found == alone
 
     run(scenario)

@@ -49,7 +49,7 @@ class Reader:
 
 
 def test_every_line_is_answered_in_order(client):
-    answer = client.stream(*({"text": f"Line {k} ended.", "id": str(k)} for k in range(500)))
+    answer = client.stream(*({"text": f"NumberedLine {k} ended.", "id": str(k)} for k in range(500)))
     assert answer.status == 200
     assert answer.headers["content-type"] == "application/x-ndjson"
     assert [line["id"] for line in answer.lines] == [str(k) for k in range(500)]
@@ -57,7 +57,7 @@ def test_every_line_is_answered_in_order(client):
 
 
 def test_lines_are_labeled_together(client, pipeline):
-    client.stream(*({"text": f"Line {k} ended."} for k in range(500)))
+    client.stream(*({"text": f"NumberedLine {k} ended."} for k in range(500)))
     assert len(pipeline.calls) < 100
 
 
@@ -193,7 +193,7 @@ def test_when_the_server_ends_a_stream_is_told_where_to_continue(client):
         connection.sendall(head() + chunk({"text": "a"}, {"text": "b"}))
         reader = Reader(connection)
         reader.line(), reader.line()
-        client.service.finish()
+        client.state.begin_shutdown()
         connection.sendall(chunk({"text": "c"}))  # wakes the server's loop, as a signal would
         last = reader.line()
         assert (last["line"], last["error"]["code"]) == (3, "shutting_down")
@@ -202,7 +202,7 @@ def test_when_the_server_ends_a_stream_is_told_where_to_continue(client):
 def finish(client) -> None:
     """The beginning of the server's end; other requests see to it that its loop hears of it."""
     client.get("/healthz")
-    client.service.finish()
+    client.state.begin_shutdown()
     client.get("/healthz")
 
 
@@ -244,6 +244,7 @@ def test_a_client_that_hangs_up_frees_its_stream(serve, pipeline, when):
         with client.open() as connection:
             connection.sendall(head() + chunk({"text": "a"}) + (END if "wait" in when else b""))
             wait_until(lambda: pipeline.calls)
+        pipeline.may_go.set()  # what the server then sends to it shows that it is gone
         wait_until(lambda: "spansrl_streams 0.0" in client.get("/metrics").body.decode())
 
 

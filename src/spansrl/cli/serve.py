@@ -12,7 +12,7 @@ import click
 
 from spansrl.cli import options
 from spansrl.errors import MissingExtraError
-from spansrl.server.limits import Limits
+from spansrl.server.limits import ServerLimits
 
 if TYPE_CHECKING:
     from spansrl.inference.runtime import Precision
@@ -33,7 +33,7 @@ Then, in another terminal:
 
 def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add an option for each of the server's limits."""
-    for one in reversed(fields(Limits)):
+    for one in reversed(fields(ServerLimits)):
         kind = click.FloatRange(0, min_open=True) if isinstance(one.default, float) else click.IntRange(1)
         option, help = one.metadata["option"], one.metadata["help"]
         add = click.option(option, one.name, default=one.default, show_default=True, type=kind, help=help)
@@ -82,14 +82,14 @@ def command(
     if any(find_spec(name) is None for name in ("starlette", "pydantic", "prometheus_client", "uvicorn")):
         raise MissingExtraError("serving", "serve")
     import spansrl
-    from spansrl.server.serving import run
+    from spansrl.server.uvicorn_server import run
 
     logging.basicConfig(format="spansrl: %(levelname)s: %(message)s")
     run(
         lambda: spansrl.load(model, threads=threads, precision=precision),
         host=host,
         port=port,
-        limits=Limits(**limits),
+        limits=ServerLimits(**limits),
         hosts=hosts,
         on_listening=lambda address: click.echo(
             f"spansrl: listening on {address} (stop with Ctrl-C)", err=True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from operator import index
 from typing import Any
@@ -10,10 +11,8 @@ from typing import Any
 from spansrl.errors import ConfigError, DataError
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 
-# None is all types; else a type or several, "given" for those of the input, or token indices.
-Predicates = str | Collection[str] | Collection[int] | None
-
 GIVEN, ALL = "given", "all"
+_INDEX = re.compile("[0-9]{1,9}")  # longer ones are not tokens, and int() has a limit
 PLURALS = dict(zip(("verbs", "nouns", "adjectives", "auxiliaries"), PREDICATE_TYPES, strict=True))
 
 
@@ -28,11 +27,13 @@ class Wanted:
     @classmethod
     def of(cls, predicates: Predicates) -> Wanted:
         """Parse the values that `predicates` can have; ConfigError for any other."""
+        if isinstance(predicates, Wanted):
+            return predicates
         if predicates is None:
             return cls(types=frozenset(PREDICATE_TYPES))
         if isinstance(predicates, str):
             return cls._parsed(predicates)
-        if not isinstance(predicates, Iterable):
+        if not isinstance(predicates, Iterable) or isinstance(predicates, Mapping):
             raise ConfigError(f"predicates is {predicates!r}; expected types, token indices, or 'given'")
         return cls._listed(list(predicates))
 
@@ -45,7 +46,7 @@ class Wanted:
             return cls(types=frozenset(PREDICATE_TYPES))
         if alone := [name for name in names if name in (GIVEN, ALL)]:
             raise ConfigError(f"predicates: '{alone[0]}' cannot be combined with others")
-        return cls._listed([int(name) if name.isascii() and name.isdecimal() else name for name in names])
+        return cls._listed([int(name) if _INDEX.fullmatch(name) else name for name in names])
 
     @classmethod
     def _listed(cls, items: list[Any]) -> Wanted:
@@ -74,6 +75,10 @@ class Wanted:
                 f"no token {outside[0]} in the sentence {words!r}, which has {len(sent)}; count from 0"
             )
         return tuple(props)
+
+
+# None is all types; else a type or several, "given" for those of the input, or token indices.
+Predicates = str | Collection[str] | Collection[int] | Wanted | None
 
 
 def _is_index(item: object) -> bool:

@@ -16,23 +16,23 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from spansrl.inference.pipeline import Pipeline
-from spansrl.server.bodies import read_body, require_type, unless_gone
-from spansrl.server.limits import Limits
-from spansrl.server.middleware import ANY_HOST, Frontend
+from spansrl.server.api_error import ApiError, answer_error
+from spansrl.server.bodies import cancel_on_disconnect, read_body, require_type
+from spansrl.server.labeling import LabelJob, Options, json_array
+from spansrl.server.limits import ServerLimits
+from spansrl.server.middleware import SecurityMiddleware
 from spansrl.server.openapi import Endpoint, openapi
-from spansrl.server.refusals import RefusedError, answer_refusal
 from spansrl.server.schemas import (
+    Health,
     Item,
     LabelRequest,
     LabelResponse,
-    Options,
     Result,
-    Status,
     StreamError,
-    check_sizes,
     parse,
+    parse_options,
 )
-from spansrl.server.service import LABEL_PATH, Service
+from spansrl.server.state import ANY_HOST, LABEL_PATH, ServerState
 from spansrl.server.streaming import MEDIA_TYPE as JSON_LINES
 from spansrl.server.streaming import LabelStream
 from spansrl.visualize import STYLE
@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 def create_app(
     load: Callable[[], Pipeline],
     *,
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
     hosts: Collection[str] = (ANY_HOST,),
     on_failure: Callable[[Exception], None] = lambda error: _log.error("cannot load the model: %s", error),
 ) -> Starlette:
@@ -52,45 +52,43 @@ def create_app(
 
     `load` is called once, in a worker thread, when the application starts; until it returns, labeling is
     refused with 503. If it raises, `on_failure` gets the error. `hosts` are the names that the Host header
-    may have. `app.state.service.finish()` announces the end of the process.
+    may have. `app.state.server.begin_shutdown()` announces the end of the process.
     """
-    service = Service(load, limits or Limits(), on_failure)
+    state = ServerState(load, limits or ServerLimits(), on_failure, hosts)
     app = Starlette(
         routes=[
             *(Route(one.path, one.handler, methods=[one.method]) for one in ENDPOINTS),
             Route("/static/pictures.css", picture_style),
             Mount("/static", StaticFiles(directory=STATIC)),
         ],
-        middleware=[
-            Middleware(Frontend, service=service, paths={one.path for one in ENDPOINTS}, hosts=hosts)
-        ],
-        exception_handlers={RefusedError: answer_refusal, HTTPException: answer_refusal},
-        lifespan=lambda app: service.running(),
+        middleware=[Middleware(SecurityMiddleware, state=state, paths={one.path for one in ENDPOINTS})],
+        exception_handlers={ApiError: answer_error, HTTPException: answer_error},
+        lifespan=lambda app: state.running(),
     )
-    app.state.service = service
+    app.state.server = state
     return app
 
 
 async def label(request: Request) -> Response:
-    service = _service(request)
-    service.check_ready()
+    state = _server_state(request)
+    state.check_ready()
     require_type(request, "application/json")
     if request.query_params:
-        raise RefusedError(422, "invalid", "this path has no query options; put them in the body")
-    body = await read_body(request, service.limits)
-    if busy := service.busy(len(body)):  # before parsing
-        raise busy
-    jobs = parse(LabelRequest, body, service.limits).jobs()
-    check_sizes(jobs, service.limits)
-    results = await unless_gone(request, service.label(jobs))
-    return Response(b'{"results": [' + b", ".join(results) + b"]}\n", media_type="application/json")
+        raise ApiError(422, "invalid", "this path has no query options; put them in the body")
+    body = await read_body(request, state.limits)
+
+    def parse_jobs() -> list[LabelJob]:
+        return parse(LabelRequest, body, state.limits).jobs()
+
+    results = await cancel_on_disconnect(request, state.label(len(body), parse_jobs))
+    return Response(b'{"results": %s}\n' % json_array(results), media_type="application/json")
 
 
 async def label_stream(request: Request) -> LabelStream:
-    service = _service(request)
-    service.check_ready()
+    state = _server_state(request)
+    state.check_ready()
     require_type(request, JSON_LINES, "application/jsonl", "application/json")
-    return LabelStream(service, Options.from_query(request.query_params))
+    return LabelStream(state, parse_options(request.query_params))
 
 
 async def healthz(request: Request) -> Response:
@@ -98,13 +96,13 @@ async def healthz(request: Request) -> Response:
 
 
 async def readyz(request: Request) -> Response:
-    _service(request).check_staying()
-    _service(request).check_ready()
+    _server_state(request).check_not_shutting_down()
+    _server_state(request).check_ready()
     return JSONResponse({"status": "ready"})
 
 
 async def metrics(request: Request) -> Response:
-    return Response(generate_latest(_service(request).metrics.registry), media_type=CONTENT_TYPE_LATEST)
+    return Response(generate_latest(_server_state(request).metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
 
 async def openapi_document(request: Request) -> Response:
@@ -123,9 +121,9 @@ async def picture_style(request: Request) -> Response:
     return Response(STYLE, media_type="text/css")
 
 
-def _service(request: Request) -> Service:
-    service: Service = request.app.state.service
-    return service
+def _server_state(request: Request) -> ServerState:
+    state: ServerState = request.app.state.server
+    return state
 
 
 ENDPOINTS = (
@@ -149,9 +147,9 @@ ENDPOINTS = (
         answers=(Result, StreamError),
         refusals=(400, 415, 421, 422, 429, 503),
     ),
-    Endpoint("GET", "/healthz", healthz, "Whether the process answers", answers=(Status,)),
+    Endpoint("GET", "/healthz", healthz, "Whether the process answers", answers=(Health,)),
     Endpoint(
-        "GET", "/readyz", readyz, "Whether texts can be labeled now", answers=(Status,), refusals=(503,)
+        "GET", "/readyz", readyz, "Whether texts can be labeled now", answers=(Health,), refusals=(503,)
     ),
     Endpoint("GET", "/metrics", metrics, "Metrics for Prometheus", media_type="text/plain"),
     Endpoint("GET", "/openapi.json", openapi_document, "This document"),

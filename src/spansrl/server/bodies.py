@@ -9,8 +9,8 @@ from typing import Any, NoReturn, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 
-from spansrl.server.limits import Limits
-from spansrl.server.refusals import ClientGoneError, RefusedError
+from spansrl.server.api_error import ApiError, ClientGoneError
+from spansrl.server.limits import ServerLimits
 
 Result = TypeVar("Result")
 
@@ -25,10 +25,10 @@ def require_type(request: Request, *types: str) -> None:
     if found not in types:
         what = f"the body is declared as {found[:100]}" if found else "the body's type is not declared"
         message = f"{what}; add the header Content-Type: {types[0]}"
-        raise RefusedError(415, "unsupported_type", message)
+        raise ApiError(415, "unsupported_type", message)
 
 
-async def read_body(request: Request, limits: Limits) -> bytearray:
+async def read_body(request: Request, limits: ServerLimits) -> bytearray:
     """Return the whole body; at most `body_bytes` of it are held in memory."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > limits.body_bytes:
@@ -42,14 +42,14 @@ async def read_body(request: Request, limits: Limits) -> bytearray:
                 body += chunk
     except TimeoutError:
         message = f"the body did not arrive within {limits.read_seconds:g} s"
-        raise RefusedError(408, "too_slow", message) from None
+        raise ApiError(408, "too_slow", message) from None
     except ClientDisconnect:
         raise ClientGoneError from None
     return body
 
 
 async def read_lines(
-    request: Request, limits: Limits, *, owes_answers: Callable[[], bool]
+    request: Request, limits: ServerLimits, *, has_pending_answers: Callable[[], bool]
 ) -> AsyncIterator[bytes]:
     """Yield the lines of a body of any length, without line ends; only the current line is held in memory.
 
@@ -59,7 +59,7 @@ async def read_lines(
     chunks = aiter(request.stream())
     line = bytearray()
     deadline = monotonic() + limits.read_seconds
-    while (chunk := await _next_chunk(chunks, limits, deadline, owes_answers)) is not None:
+    while (chunk := await _next_chunk(chunks, limits, deadline, has_pending_answers)) is not None:
         *ends, rest = chunk.split(b"\n")
         for end in ends:
             line += end
@@ -70,14 +70,17 @@ async def read_lines(
             line.clear()
         line += rest
         _check_line(line, limits)
-        if owes_answers():
+        if has_pending_answers():
             deadline = monotonic() + limits.read_seconds
     if line:
         yield bytes(line)
 
 
 async def _next_chunk(
-    chunks: AsyncIterator[bytes], limits: Limits, deadline: float, owes_answers: Callable[[], bool]
+    chunks: AsyncIterator[bytes],
+    limits: ServerLimits,
+    deadline: float,
+    has_pending_answers: Callable[[], bool],
 ) -> bytes | None:
     async def next_or_none() -> bytes | None:
         return await anext(chunks, None)
@@ -85,12 +88,12 @@ async def _next_chunk(
     coming = asyncio.ensure_future(next_or_none())
     try:
         while not coming.done():
-            if owes_answers():
+            if has_pending_answers():
                 deadline = monotonic() + limits.read_seconds
             await asyncio.wait({coming}, timeout=max(0.0, deadline - monotonic()))
-            if monotonic() >= deadline and not owes_answers():
+            if monotonic() >= deadline and not has_pending_answers():
                 message = f"the line was not complete within {limits.read_seconds:g} s"
-                raise RefusedError(408, "too_slow", message)
+                raise ApiError(408, "too_slow", message)
         return coming.result()
     except ClientDisconnect:
         raise ClientGoneError from None
@@ -99,10 +102,10 @@ async def _next_chunk(
         await asyncio.gather(coming, return_exceptions=True)
 
 
-async def unless_gone(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
+async def cancel_on_disconnect(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
     """Return the work's result; cancel it if the client disconnects. The body must have been read."""
     task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(client_left(request))
+    gone = asyncio.ensure_future(wait_for_disconnect(request))
     try:
         await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
         return task.result() if task.done() else gone.result()
@@ -112,19 +115,19 @@ async def unless_gone(request: Request, work: Coroutine[Any, Any, Result]) -> Re
         await asyncio.gather(task, gone, return_exceptions=True)
 
 
-async def client_left(request: Request) -> NoReturn:
+async def wait_for_disconnect(request: Request) -> NoReturn:
     """Wait until the client disconnects, and raise ClientGoneError. The body must have been read."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
     raise ClientGoneError
 
 
-def too_large(limits: Limits) -> RefusedError:
+def too_large(limits: ServerLimits) -> ApiError:
     message = f"more than {limits.body_bytes} bytes; send less at a time, or lines to /v1/label/stream"
-    return RefusedError(413, "too_large", message)
+    return ApiError(413, "too_large", message)
 
 
-def _check_line(line: bytearray, limits: Limits) -> None:
+def _check_line(line: bytearray, limits: ServerLimits) -> None:
     if len(line) > limits.body_bytes:
         message = f"the line has more than {limits.body_bytes} bytes; split it, and continue with this line"
-        raise RefusedError(413, "too_large", message)
+        raise ApiError(413, "too_large", message)

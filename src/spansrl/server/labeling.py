@@ -1,16 +1,22 @@
-"""One thing to label: how it is cut into sentences, labeled in steps, and written as JSON."""
+"""One thing to label: its options, how it is cut into sentences, labeled in steps, and written as JSON."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from spansrl.decoding import Decoder
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic.config import JsonDict
+from pydantic_core import PydanticCustomError
+
+from spansrl.decoding import DECODERS
+from spansrl.errors import ConfigError
 from spansrl.inference.cutting import sentences_of
 from spansrl.inference.pipeline import Pipeline
+from spansrl.inference.predicates import GIVEN, PLURALS, Wanted
 from spansrl.inventory import FrameIndex
 from spansrl.language.english.detection import looks_english
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
@@ -22,24 +28,68 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 # One labeled sentence: field of the result -> JSON value.
-Rendered = dict[str, bytes]
+RenderedSentence = dict[str, bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+def invalid(message: str) -> PydanticCustomError:
+    return PydanticCustomError("invalid", "{message}", {"message": message})
+
+
+def _select_predicates(value: Any) -> Wanted | None:
+    if value is None:
+        return None
+    try:
+        selection = Wanted.of(value)
+    except ConfigError as error:
+        raise invalid(str(error)) from None
+    if selection.given and selection.indices is None:
+        raise invalid(f"'{GIVEN}' is not possible here; give the token indices")
+    return selection
+
+
+_TYPE: JsonDict = {"enum": [*PREDICATE_TYPES, *PLURALS]}
+_INDEX: JsonDict = {"type": "integer", "minimum": 0}
+Predicates = Annotated[
+    Any,
+    BeforeValidator(_select_predicates),
+    WithJsonSchema(
+        {"anyOf": [_TYPE, *({"type": "array", "items": item} for item in (_TYPE, _INDEX)), {"type": "null"}]}
+    ),
+    Field(description="Predicate types to find (all by default); with 'tokens' also token indices from 0."),
+]
+
+
+class RequestModel(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Options(RequestModel):
     """How to label, and what to return."""
 
-    predicates: str | tuple[str, ...] = PREDICATE_TYPES  # types, or "given"
-    min_prob: float | None = None
-    decoder: Decoder | None = None
-    html: bool = False
-    svg: bool = False
-    explain: bool = False
+    predicates: Predicates = None
+    min_prob: Annotated[
+        Annotated[float, Field(ge=0, le=1)] | None,
+        Field(description="Leave out arguments that are less probable; the model's threshold by default."),
+    ] = None
+    decoder: Annotated[
+        Literal[DECODERS] | None,  # type: ignore[valid-type]
+        Field(description="How arguments are chosen; the model's decoder by default."),
+    ] = None
+    html: Annotated[bool, Field(description="Add a drawing of each sentence as an HTML fragment.")] = False
+    svg: Annotated[bool, Field(description="Add a drawing of each sentence as SVG.")] = False
+    explain: Annotated[
+        bool, Field(description="Add definitions, roles and alternatives of senses, from PropBank's frames.")
+    ] = False
 
     @property
     def key(self) -> object:
         """Sentences whose options agree in this may be labeled together."""
         return self.predicates, self.min_prob, self.decoder, self.explain
+
+    @property
+    def extras(self) -> list[str]:
+        """The fields that make answers long."""
+        return [name for name in ("html", "svg", "explain") if getattr(self, name)]
 
     def steps(
         self, pipeline: Pipeline, sentences: Sequence[Sentence]
@@ -49,14 +99,15 @@ class Options:
             pipeline = replace(pipeline, decoder=decoder, alternatives=self.explain)
         return pipeline.steps(sentences, predicates=self.predicates, min_prob=self.min_prob)
 
-    def render(self, sent: Sentence, frames: FrameIndex | None) -> Rendered:
+    def render(self, sent: Sentence, frames: FrameIndex | None) -> RenderedSentence:
         data = sent.to_dict()
         if self.explain:
             for prop, out in zip(sent.props, data["props"], strict=True):
                 out.update(_explanation(prop, frames))
-        bare = self.predicates != PREDICATE_TYPES  # auxiliaries too, if they were requested
+        # Auxiliaries too, if they were requested.
+        bare = self.predicates is not None and self.predicates.types != frozenset(PREDICATE_TYPES)
         drawings = {name: draw(sent, frames=frames, auxiliaries=bare) for name, draw in self.drawings.items()}
-        return {"sentences": _json(data)} | {name: _json(drawing) for name, drawing in drawings.items()}
+        return {name: _encode(value) for name, value in {"sentences": data, **drawings}.items()}
 
     @property
     def drawings(self) -> dict[str, Callable[..., str]]:
@@ -65,15 +116,18 @@ class Options:
         return {name: draw for name, draw in functions.items() if getattr(self, name)}
 
 
+NO_OPTIONS = Options()
+
+
 @dataclass(frozen=True, slots=True)
-class Job:
+class LabelJob:
     """A text, or one sentence as tokens."""
 
     text: str | None
     tokens: tuple[str, ...] = ()
     predicates: tuple[int, ...] = ()  # token indices, if the option is "given"
     id: str | None = None
-    options: Options = Options()
+    options: Options = NO_OPTIONS
 
     @property
     def chars(self) -> int:
@@ -85,14 +139,15 @@ class Job:
             return iter([Sentence(self.tokens, tuple(map(Proposition, self.predicates)))])
         return sentences_of(self.text)
 
-    def result(self, sentences: Sequence[Rendered]) -> bytes:
-        fields = {"id": self.id, "text": self.text}
-        out = {name: _json(value) for name, value in fields.items() if value is not None}
+    def result(self, sentences: Sequence[RenderedSentence]) -> bytes:
+        fields = {
+            name: _encode(value) for name in ("id", "text") if (value := getattr(self, name)) is not None
+        }
         if self.text is not None and not looks_english(_WORD.findall(self.text[:_SAMPLE])):
-            out["warnings"] = _json([NOT_ENGLISH])
+            fields["warnings"] = _encode([NOT_ENGLISH])
         for name in ("sentences", *self.options.drawings):
-            out[name] = b"[" + b", ".join(sent[name] for sent in sentences) + b"]"
-        return b"{" + b", ".join(b'"%s": %s' % (name.encode(), value) for name, value in out.items()) + b"}"
+            fields[name] = json_array(sent[name] for sent in sentences)
+        return _json_object(fields)
 
 
 def _explanation(prop: Proposition, frames: FrameIndex | None) -> dict[str, Any]:
@@ -117,5 +172,17 @@ def _explanation(prop: Proposition, frames: FrameIndex | None) -> dict[str, Any]
     }
 
 
-def _json(value: object) -> bytes:
+# Sentences are encoded one at a time, by the threads that label, so that encoding a long answer blocks nobody
+# and its size is known before it is complete. These two put the parts together.
+
+
+def json_array(items: Iterable[bytes]) -> bytes:
+    return b"[%s]" % b", ".join(items)
+
+
+def _json_object(fields: Mapping[str, bytes]) -> bytes:
+    return b"{%s}" % b", ".join(b'"%s": %s' % (name.encode(), value) for name, value in fields.items())
+
+
+def _encode(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()

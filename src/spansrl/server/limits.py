@@ -1,4 +1,4 @@
-"""Limits on size, number and time; each of them is an option of `spansrl serve`."""
+"""ServerLimits on size, number and time; each of them is an option of `spansrl serve`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,17 @@ def _limit(default: float, option: str, help: str) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServerLimits:
     """What clients may send, and how long the server waits; anything beyond is refused with a reason."""
 
     body_bytes: int = _limit(1_000_000, "--max-body", "Largest request body or line of a stream, in bytes.")
     text_chars: int = _limit(100_000, "--max-text", "Longest text, in characters.")
     tokens: int = _limit(MAX_TOKENS, "--max-tokens", "Longest sentence that is sent as tokens.")
     texts: int = _limit(256, "--max-texts", "Maximum number of texts or sentences in one request.")
+    answer_bytes: int = _limit(25_000_000, "--max-answer", "Largest answer to one request or line, in bytes.")
+    unsent_bytes: int = _limit(
+        100_000_000, "--max-unsent", "Bytes of answers that may wait to be read, over all connections."
+    )
     streams: int = _limit(8, "--max-streams", "Maximum number of open streams.")
     connections: int = _limit(512, "--max-connections", "Maximum number of open connections.")
     wait_seconds: float = _limit(

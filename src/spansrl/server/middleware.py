@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Collection
 from http import HTTPMethod
 from time import monotonic
@@ -16,13 +15,11 @@ from time import monotonic
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from spansrl.server.refusals import CLIENT_GONE, RefusedError
-from spansrl.server.service import Service
+from spansrl.server.api_error import CLIENT_GONE, ApiError
+from spansrl.server.state import ServerState
 
-ANY_HOST = "*"
 OVER_LIMIT = "over_limit"  # key in the state of connections beyond the limit
 DROP_SECONDS = 2.0  # of reading the rest of a refused body
-_HOST = re.compile(r"([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
 _METHODS = tuple(HTTPMethod)
 
 # Every answer has these. The page loads its own files and talks to its own server only, with no inline code.
@@ -42,23 +39,20 @@ COMMON_HEADERS = {
 _log = logging.getLogger(__name__)
 
 
-class Frontend:
+class SecurityMiddleware:
     """ASGI middleware around all routes; `paths` are those that the metrics distinguish."""
 
-    def __init__(
-        self, app: ASGIApp, *, service: Service, paths: Collection[str], hosts: Collection[str]
-    ) -> None:
+    def __init__(self, app: ASGIApp, *, state: ServerState, paths: Collection[str]) -> None:
         self.app = app
-        self.service = service
+        self.state = state
         self.paths = paths
-        self.hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         began = monotonic()
-        exchange = _Exchange(scope, receive, send, self.service)
+        exchange = _Exchange(scope, receive, send, self.state)
         try:
             # Answering a Range request in full is allowed; starlette's refusals of bad ones are not JSON.
             scope["headers"] = [(name, value) for name, value in scope["headers"] if name != b"range"]
@@ -69,42 +63,33 @@ class Frontend:
             _log.exception("%s %s failed", scope["method"], scope["path"])
             if exchange.status:  # the answer has begun; abort it, so that it does not look complete
                 raise
-            refusal = RefusedError(500, "internal", "something went wrong in the server; see its log")
+            refusal = ApiError(500, "internal", "something went wrong in the server; see its log")
             await refusal.to_response()(scope, exchange.receive, exchange.send)
         finally:
             # Unknown methods and paths share a label, so that clients cannot create new time series.
             path = scope["path"] if scope["path"] in self.paths else "other"
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            self.service.metrics.count(method, path, exchange.status or CLIENT_GONE, monotonic() - began)
+            self.state.metrics.count(method, path, exchange.status or CLIENT_GONE, monotonic() - began)
 
-    def _refusal(self, scope: Scope) -> RefusedError | None:
+    def _refusal(self, scope: Scope) -> ApiError | None:
         headers = Headers(scope=scope)
         if scope.get("state", {}).get(OVER_LIMIT):
             message = "too many open connections; try again later"
-            return RefusedError(503, "too_many_connections", message, retry_after=5)
+            return ApiError(503, "too_many_connections", message, retry_after=5)
         if "content-length" in headers and "transfer-encoding" in headers:
             message = "Content-Length and Transfer-Encoding in one request; send one of them"
-            return RefusedError(400, "bad_request", message)
-        host = headers.get("host", "")
-        name = host_name(host)
-        if name is None and (host or ANY_HOST not in self.hosts):
-            return RefusedError(
-                400, "bad_request", "the Host header is not a host name with an optional port"
-            )
-        if ANY_HOST not in self.hosts and name not in self.hosts:
-            message = f"this server does not answer to {name!r}; allow that name with --allow-host"
-            return RefusedError(421, "unknown_host", message)
-        return None
+            return ApiError(400, "bad_request", message)
+        return self.state.check_host(headers.get("host", ""))
 
 
 class _Exchange:
     """One request and its answer, with the headers that every answer has."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, service: Service) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, state: ServerState) -> None:
         headers = Headers(scope=scope)
         self._receive = receive
         self._send = send
-        self._service = service
+        self._server_state = state
         has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
         self._body_ended = not has_body
         self._is_ambiguous = "transfer-encoding" in headers and "content-length" in headers
@@ -120,7 +105,7 @@ class _Exchange:
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
             headers.update(COMMON_HEADERS)
-            if not self._body_ended or self._is_ambiguous or self._service.finishing.is_set():
+            if not self._body_ended or self._is_ambiguous or self._server_state.shutting_down.is_set():
                 headers["Connection"] = "close"
         elif not self._body_ended and not message.get("more_body", False):
             await self._send({**message, "more_body": True})
@@ -135,9 +120,3 @@ class _Exchange:
                     await self.receive()
         except TimeoutError:
             return  # the client had time to read its answer
-
-
-def host_name(host: str) -> str | None:
-    """The name in a Host header, without the port; None if it is not one."""
-    match = _HOST.fullmatch(host)
-    return None if match is None else match[1].lower()

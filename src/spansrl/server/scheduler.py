@@ -1,11 +1,13 @@
 """Fair scheduling: requests take turns on the worker threads, in pieces of bounded cost.
 
-A request is cut into sentences. Short sentences with the same options are labeled together, whichever
-requests they belong to; a long sentence is labeled alone and interrupted between steps. Cost is counted in
-scores: every predicate scores every token of its sentence, and encoding a token costs about as much as
-`ENCODING` scores.
+A request counts as work from the moment when its size is known. Large bodies are parsed one at a time, in a
+thread that takes at most half of the time. A request is cut into sentences. Short sentences with the same
+options are labeled together, whichever requests they belong to; a long sentence is labeled alone and
+interrupted between steps. Cost is counted in scores: every predicate scores every token of its sentence, and
+encoding a token costs about as much as `ENCODING` scores.
 
-All state belongs to the event loop's thread; worker threads only run `Ticket.cut` and `Run.advance`.
+All state belongs to the event loop's thread; worker threads only parse, and run `ScheduledRequest.cut` and
+`LabelBatch.advance`.
 """
 
 from __future__ import annotations
@@ -17,11 +19,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
-from time import monotonic
+from time import monotonic, sleep
 from typing import TypeVar
 
 from spansrl.inference.pipeline import Pipeline
-from spansrl.server.labeling import Job, Options, Rendered
+from spansrl.server.api_error import ApiError
+from spansrl.server.labeling import LabelJob, Options, RenderedSentence
+from spansrl.server.limits import ServerLimits
 from spansrl.structures import Sentence
 
 ENCODING = 6  # scores
@@ -33,22 +37,16 @@ SHARED_TOKENS = 128  # in sentences that are labeled together; more are not quic
 SHARED_COST = 2048  # of the same, in the worst case that every token is a predicate
 LOOKAHEAD = 64  # requests among which sentences are collected
 INITIAL_RATE = 5_000.0  # cost per second, before anything was measured; low, as for a slow machine
+SMALL_ANSWER = 65_536  # bytes of an answer that are never too many
+PARSED_AT_ONCE = 4_096  # bytes of a body that is parsed without waiting for a thread
 MEMORY_SECONDS = 2.0  # of work, over which the rate is averaged: it follows a machine that becomes busy
 
 Value = TypeVar("Value")
 
 
-class BusyError(Exception):
-    """Accepting the request would make it wait too long."""
-
-    def __init__(self, wait: float) -> None:
-        super().__init__(f"the expected wait is {wait:.0f} s")
-        self.wait = wait
-
-
 @dataclass(frozen=True, slots=True)
-class Piece:
-    ticket: Ticket
+class QueuedSentence:
+    request: ScheduledRequest
     job: int
     index: int  # of the sentence in the result of its job
     sentence: Sentence
@@ -56,7 +54,7 @@ class Piece:
 
     @property
     def options(self) -> Options:
-        return self.ticket.jobs[self.job].options
+        return self.request.jobs[self.job].options
 
     @property
     def cost(self) -> float:
@@ -64,22 +62,28 @@ class Piece:
         return size * (ENCODING + (len(given) or size * PREDICATES_PER_TOKEN))
 
 
-class Ticket:
+class ScheduledRequest:
     """The jobs of one request, and their progress."""
 
-    def __init__(self, jobs: Sequence[Job]) -> None:
-        self.jobs = jobs
-        self.uncut = float(COST_PER_CHAR * sum(job.chars for job in jobs))
-        self.ready: deque[Piece] = deque()
+    def __init__(self, size: int) -> None:
+        self.jobs: Sequence[LabelJob] = ()  # until it has been parsed
+        self.uncut = self.total = float(COST_PER_CHAR * size)
+        self.ready: deque[QueuedSentence] = deque()
         self.ready_cost = 0.0
-        self.paused: deque[Run] = deque()
+        self.paused: deque[LabelBatch] = deque()
         self.running_cost = 0.0  # of what was taken from `ready` and is not done
-        self.unfinished = 0  # pieces that were cut and are not done
+        self.unfinished = 0  # entries that were cut and are not done
         self.credit = 0.0  # seconds of work until the others have their turns
         self.is_cut = self.is_cutting = False
-        self.sentences: list[dict[int, Rendered]] = [{} for _ in jobs]
+        self.sentences: list[dict[int, RenderedSentence]] = []  # of each job
+        self.answer_bytes = 0
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._pieces = self._cut_all()
+        self._entries = self._cut_all()
+
+    def start(self, jobs: Sequence[LabelJob]) -> None:
+        self.jobs = jobs
+        self.uncut = self.total = float(COST_PER_CHAR * sum(job.chars for job in jobs))
+        self.sentences = [{} for _ in jobs]
 
     @property
     def cost(self) -> float:
@@ -94,48 +98,48 @@ class Ticket:
     def can_run(self) -> bool:
         return not self.done.done() and bool(self.ready or self.paused or self.needs_cutting)
 
-    def _cut_all(self) -> Iterator[Piece]:
+    def _cut_all(self) -> Iterator[QueuedSentence]:
         following = self.uncut
         for number, job in enumerate(self.jobs):
             following -= job.chars * COST_PER_CHAR
             for index, sent in enumerate(job.cut()):
                 end = (sent.char_start or 0) + len(sent.text or "")
-                yield Piece(self, number, index, sent, following + (job.chars - end) * COST_PER_CHAR)
+                yield QueuedSentence(self, number, index, sent, following + (job.chars - end) * COST_PER_CHAR)
 
-    def cut(self, until: float) -> tuple[list[Piece], bool] | Exception:
+    def cut(self, until: float) -> tuple[list[QueuedSentence], bool] | Exception:
         """In a worker thread: cut more sentences off; also return whether these were the last ones."""
-        pieces = []
+        entries = []
         try:
-            for piece in self._pieces:
-                pieces.append(piece)
+            for entry in self._entries:
+                entries.append(entry)
                 if monotonic() >= until:
-                    return pieces, False
+                    return entries, False
         except Exception as error:
             return error
-        return pieces, True
+        return entries, True
 
 
-class Run:
-    def __init__(self, pipeline: Pipeline, pieces: Sequence[Piece]) -> None:
-        self.pieces = pieces
-        self.left = sum(piece.cost for piece in pieces)
+class LabelBatch:
+    def __init__(self, pipeline: Pipeline, entries: Sequence[QueuedSentence]) -> None:
+        self.entries = entries
+        self.left = sum(entry.cost for entry in entries)
         self.done = 0.0  # cost
         self._pipeline = pipeline
-        self._steps = pieces[0].options.steps(pipeline, [piece.sentence for piece in pieces])
+        self._steps = entries[0].options.steps(pipeline, [entry.sentence for entry in entries])
 
-    def advance(self) -> list[Rendered | Exception] | None:
-        """In a worker thread: label for a while; return one outcome per piece, or None to be continued."""
-        until = monotonic() + STEP_SECONDS if len(self.pieces) == 1 else math.inf
+    def advance(self) -> list[RenderedSentence | Exception] | None:
+        """In a worker thread: label for a while; return one outcome per entry, or None to be continued."""
+        until = monotonic() + STEP_SECONDS if len(self.entries) == 1 else math.inf
         try:
             labeled = self._continue(until)
             if labeled is None:
                 return None
             frames = self._pipeline.frames
-            return [p.options.render(sent, frames) for p, sent in zip(self.pieces, labeled, strict=True)]
+            return [p.options.render(sent, frames) for p, sent in zip(self.entries, labeled, strict=True)]
         except Exception as error:
-            if len(self.pieces) == 1:
+            if len(self.entries) == 1:
                 return [error]
-            return [outcome for piece in self.pieces for outcome in self._alone(piece)]
+            return [outcome for entry in self.entries for outcome in self._alone(entry)]
 
     def _continue(self, until: float) -> Sequence[Sentence] | None:
         try:
@@ -152,11 +156,11 @@ class Run:
 
     @property
     def _encoding_cost(self) -> float:
-        return ENCODING * sum(len(piece.sentence) for piece in self.pieces)
+        return ENCODING * sum(len(entry.sentence) for entry in self.entries)
 
-    def _alone(self, piece: Piece) -> list[Rendered | Exception]:
-        """Label one piece of several that failed together: only the culprit should fail."""
-        run = Run(self._pipeline, [piece])
+    def _alone(self, entry: QueuedSentence) -> list[RenderedSentence | Exception]:
+        """Label one entry of several that failed together: only the culprit should fail."""
+        run = LabelBatch(self._pipeline, [entry])
         while (outcomes := run.advance()) is None:
             pass
         return outcomes
@@ -165,18 +169,20 @@ class Run:
 class Scheduler:
     """Runs the jobs of all requests on `threads` worker threads."""
 
-    def __init__(self, *, wait_seconds: float, seconds: float) -> None:
-        self._wait_seconds = wait_seconds
-        self._seconds = seconds
+    def __init__(self, limits: ServerLimits) -> None:
+        self._limits = limits
         self._pipeline: Pipeline  # set by `run`
         self._threads = 1
         self._executor = ThreadPoolExecutor(thread_name_prefix="spansrl-labeling")
-        self._tickets: set[Ticket] = set()  # all that are unfinished
-        self._queue: deque[Ticket] = deque()  # those that a worker could continue now
+        self._parser = ThreadPoolExecutor(1, thread_name_prefix="spansrl-parsing")
+        self._parse_after = 0.0  # on the monotonic clock
+        self._requests: set[ScheduledRequest] = set()  # all that are unfinished
+        self._queue: deque[ScheduledRequest] = deque()  # those that a worker could continue now
         self._wake = asyncio.Event()
         self._closed = False
         self._measured = (INITIAL_RATE, 1.0)  # cost and seconds of recent work
         self.on_batch: Callable[[int], None] = lambda sentences: None
+        self.count_unsent: Callable[[], int] = lambda: 0  # bytes of answers that were handed over
 
     async def in_thread(self, function: Callable[[], Value]) -> Value:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function)
@@ -194,39 +200,60 @@ class Scheduler:
 
     def stop_threads(self) -> None:
         self._executor.shutdown(wait=False)
+        self._parser.shutdown(wait=False)
 
-    async def submit(self, jobs: Sequence[Job], *, patient: bool = False) -> list[bytes]:
-        """Return the result of each job as JSON; raise BusyError if it would take too long.
+    async def submit(
+        self, size: int, parse: Callable[[], Sequence[LabelJob]], *, patient: bool = False
+    ) -> list[bytes]:
+        """Return the result of each job in a body of `size` bytes as JSON, or raise an ApiError.
 
         A patient request is accepted however long it takes. Canceling drops the work that is left.
         """
-        ticket = Ticket(jobs)
-        if self._tickets and not patient:
-            self._check_wait(ticket.cost)
-        self._tickets.add(ticket)
-        self._enqueue(ticket)
+        request = ScheduledRequest(size)
+        if not patient and (busy := self.busy(size)):
+            raise busy
+        self._requests.add(request)
         try:
-            await ticket.done
+            request.start(parse() if size <= PARSED_AT_ONCE else await self._parse(parse))
+            self._enqueue(request)
+            await request.done
         finally:
-            self._drop(ticket)
+            self._drop(request)
         return [
             job.result([found[k] for k in range(len(found))])
-            for job, found in zip(jobs, ticket.sentences, strict=True)
+            for job, found in zip(request.jobs, request.sentences, strict=True)
         ]
+
+    async def _parse(self, parse: Callable[[], Value]) -> Value:
+        def take_turn() -> Value:
+            sleep(max(0.0, self._parse_after - monotonic()))
+            began = monotonic()
+            try:
+                return parse()
+            finally:  # parsing keeps the interpreter to itself; others have as much time before the next
+                self._parse_after = 2 * monotonic() - began
+
+        return await asyncio.get_running_loop().run_in_executor(self._parser, take_turn)
+
+    def busy(self, size: int) -> ApiError | None:
+        """The refusal of a request with a body of this size, if it would wait too long for others."""
+        cost = COST_PER_CHAR * size
+        wait, limit = self.wait(cost), self._limits.wait_seconds
+        # If others keep arriving, every turn of this request waits for one turn of each of them.
+        turns = math.ceil(cost / (TURN_SECONDS * self._rate))
+        if self._requests and wait <= limit and turns > 1:
+            longest = turns * self.wait() + cost / self._rate
+            wait, limit = (longest, self._limits.seconds) if longest > self._limits.seconds else (wait, limit)
+        if wait <= limit:
+            return None
+        message = f"the expected wait is {wait:.0f} s, and the limit {limit:g} s; try again later"
+        return ApiError(429, "busy", message, retry_after=retry_after(wait))
 
     def wait(self, cost: float = 0.0) -> float:
         """The expected wait of a request of this cost behind those that are here, in seconds."""
         turn = TURN_SECONDS * self._rate
         own = math.ceil(max(1.0, cost) / turn) * turn
-        return sum(min(ticket.cost, own) for ticket in self._tickets) / (self._rate * self._threads)
-
-    def _check_wait(self, cost: float) -> None:
-        if (wait := self.wait(cost)) > self._wait_seconds:
-            raise BusyError(wait)
-        # If others keep arriving, every turn of this request waits for one turn of each of them.
-        turns = math.ceil(cost / (TURN_SECONDS * self._rate))
-        if turns > 1 and (longest := turns * self.wait() + cost / self._rate) > self._seconds:
-            raise BusyError(longest)
+        return sum(min(request.cost, own) for request in self._requests) / (self._rate * self._threads)
 
     @property
     def _rate(self) -> float:
@@ -236,12 +263,12 @@ class Scheduler:
 
     async def _work(self) -> None:
         free = monotonic()  # since when there was work for this thread
-        while self._tickets or not self._closed:
+        while self._requests or not self._closed:
             while (
                 self._queue and not self._queue[0].can_run
             ):  # its sentences were labeled with those of others
                 self._queue.popleft()
-            if uncut := [ticket for ticket in islice(self._queue, LOOKAHEAD) if ticket.needs_cutting]:
+            if uncut := [request for request in islice(self._queue, LOOKAHEAD) if request.needs_cutting]:
                 await self._cut(uncut)
             elif self._queue:
                 await self._label(self._queue.popleft(), free)
@@ -252,106 +279,133 @@ class Scheduler:
                 free = monotonic()
                 await asyncio.sleep(0)  # for requests that arrived at the same time
 
-    async def _cut(self, tickets: Sequence[Ticket]) -> None:
-        for ticket in tickets:
-            ticket.is_cutting = True
+    async def _cut(self, requests: Sequence[ScheduledRequest]) -> None:
+        for request in requests:
+            request.is_cutting = True
 
-        def cut() -> list[tuple[list[Piece], bool] | Exception]:
-            share = STEP_SECONDS / len(tickets)
-            return [ticket.cut(monotonic() + share) for ticket in tickets]
+        def cut() -> list[tuple[list[QueuedSentence], bool] | Exception]:
+            share = STEP_SECONDS / len(requests)
+            return [request.cut(monotonic() + share) for request in requests]
 
-        for ticket, outcome in zip(tickets, await self.in_thread(cut), strict=True):
-            ticket.is_cutting = False
+        for request, outcome in zip(requests, await self.in_thread(cut), strict=True):
+            request.is_cutting = False
             if isinstance(outcome, Exception):
-                self._fail(ticket, outcome)
+                self._fail(request, outcome)
                 continue
-            pieces, ticket.is_cut = outcome
-            ticket.uncut = 0.0 if ticket.is_cut else pieces[-1].left
-            ticket.ready.extend(pieces)
-            ticket.ready_cost += sum(piece.cost for piece in pieces)
-            ticket.unfinished += len(pieces)
-            self._settle(ticket)
+            entries, request.is_cut = outcome
+            request.uncut = 0.0 if request.is_cut else entries[-1].left
+            request.ready.extend(entries)
+            request.ready_cost += sum(entry.cost for entry in entries)
+            request.unfinished += len(entries)
+            self._settle(request)
 
-    async def _label(self, ticket: Ticket, free: float) -> None:
-        run = ticket.paused.popleft() if ticket.paused else self._collect(ticket)
+    async def _label(self, request: ScheduledRequest, free: float) -> None:
+        run = request.paused.popleft() if request.paused else self._collect(request)
         left, done, began = run.left, run.done, monotonic()
-        self._settle(ticket)  # another thread may continue with the rest
+        self._settle(request)  # another thread may continue with the rest
         outcomes = await self.in_thread(run.advance)
         seconds = monotonic() - began
         self._measure(run.done - done, monotonic() - free)
-        for piece in run.pieces:
-            piece.ticket.credit -= seconds / len(run.pieces)
+        for entry in run.entries:
+            entry.request.credit -= seconds / len(run.entries)
         if outcomes is None:
-            ticket.running_cost += run.left - left
-            ticket.paused.append(run)
-            self._settle(ticket)
+            request.running_cost += run.left - left
+            request.paused.append(run)
+            self._settle(request)
             return
-        self.on_batch(len(run.pieces))
-        for piece, outcome in zip(run.pieces, outcomes, strict=True):
-            self._finish(piece, outcome, left if len(run.pieces) == 1 else piece.cost)
+        self.on_batch(len(run.entries))
+        for entry, outcome in zip(run.entries, outcomes, strict=True):
+            self._finish(entry, outcome, left if len(run.entries) == 1 else entry.cost)
 
-    def _collect(self, ticket: Ticket) -> Run:
-        """Take the next sentence of the ticket, and others that may be labeled with it."""
-        pieces = [self._take(ticket)]
-        size = len(pieces[0].sentence)
-        tokens, cost, key = size, size**2, pieces[0].options.key
-        for other in (ticket, *islice(self._queue, LOOKAHEAD)):
+    def _collect(self, request: ScheduledRequest) -> LabelBatch:
+        """Take the next sentence of the request, and others that may be labeled with it."""
+        entries = [self._take(request)]
+        size = len(entries[0].sentence)
+        tokens, cost, key = size, size**2, entries[0].options.key
+        for other in (request, *islice(self._queue, LOOKAHEAD)):
             while other.ready and not other.done.done():
                 size = len(other.ready[0].sentence)
                 tokens, cost = tokens + size, cost + size**2
                 if tokens > SHARED_TOKENS or cost > SHARED_COST:
-                    return Run(self._pipeline, pieces)
+                    return LabelBatch(self._pipeline, entries)
                 if other.ready[0].options.key != key:
                     tokens, cost = tokens - size, cost - size**2
                     break
-                pieces.append(self._take(other))
-        return Run(self._pipeline, pieces)
+                entries.append(self._take(other))
+        return LabelBatch(self._pipeline, entries)
 
-    def _take(self, ticket: Ticket) -> Piece:
-        piece = ticket.ready.popleft()
-        ticket.ready_cost -= piece.cost
-        ticket.running_cost += piece.cost
-        return piece
+    def _take(self, request: ScheduledRequest) -> QueuedSentence:
+        entry = request.ready.popleft()
+        request.ready_cost -= entry.cost
+        request.running_cost += entry.cost
+        return entry
 
-    def _finish(self, piece: Piece, outcome: Rendered | Exception, cost: float) -> None:
-        ticket = piece.ticket
-        ticket.running_cost -= cost
-        ticket.unfinished -= 1
+    def _finish(self, entry: QueuedSentence, outcome: RenderedSentence | Exception, cost: float) -> None:
+        request = entry.request
+        request.running_cost -= cost
+        request.unfinished -= 1
         if isinstance(outcome, Exception):
-            self._fail(ticket, outcome)
+            self._fail(request, outcome)
             return
-        ticket.sentences[piece.job][piece.index] = outcome
-        self._settle(ticket)
+        request.sentences[entry.job][entry.index] = outcome
+        request.answer_bytes += sum(map(len, outcome.values()))
+        if error := self._check_answer(request, entry.options.extras):
+            self._fail(request, error)
+        self._settle(request)
 
-    def _fail(self, ticket: Ticket, error: Exception) -> None:
-        if not ticket.done.done():
-            ticket.done.set_exception(error)
+    def _check_answer(self, request: ScheduledRequest, extras: Sequence[str]) -> ApiError | None:
+        """The refusal of a request whose answer has too many bytes, or will have about twice as many."""
+        size, limit = request.answer_bytes, self._limits.answer_bytes
+        if size <= SMALL_ANSWER:
+            return None
+        share = 1 - request.cost / max(1.0, request.total)  # that has been labeled
+        if size > limit * max(0.05, min(1.0, 2 * share)):
+            without = f"ask without {' and '.join(extras)}, or " if extras else ""
+            message = f"the answer would have more than {limit} bytes; {without}send less at a time"
+            return ApiError(413, "answer_too_large", message)
+        if self.held_bytes > self._limits.unsent_bytes:
+            message = "too many answers to others wait to be read; try again later"
+            return ApiError(503, "unread_answers", message, retry_after=5)
+        return None
 
-    def _settle(self, ticket: Ticket) -> None:
-        """After a change: finish the ticket, or queue it if it can be continued."""
-        if ticket.done.done():
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of answers, complete or not, that have not been sent."""
+        return self.count_unsent() + sum(request.answer_bytes for request in self._requests)
+
+    def _fail(self, request: ScheduledRequest, error: Exception) -> None:
+        if not request.done.done():
+            request.done.set_exception(error)
+
+    def _settle(self, request: ScheduledRequest) -> None:
+        """After a change: finish the request, or queue it if it can be continued."""
+        if request.done.done():
             return
-        if ticket.is_cut and not ticket.unfinished:
-            ticket.done.set_result(None)
+        if request.is_cut and not request.unfinished:
+            request.done.set_result(None)
         else:
-            self._enqueue(ticket)
+            self._enqueue(request)
 
-    def _enqueue(self, ticket: Ticket) -> None:
-        if ticket.can_run and ticket not in self._queue:
-            if ticket.credit > 0:
-                self._queue.appendleft(ticket)
+    def _enqueue(self, request: ScheduledRequest) -> None:
+        if request.can_run and request not in self._queue:
+            if request.credit > 0:
+                self._queue.appendleft(request)
             else:
-                ticket.credit = TURN_SECONDS
-                self._queue.append(ticket)
+                request.credit = TURN_SECONDS
+                self._queue.append(request)
             self._wake.set()
 
-    def _drop(self, ticket: Ticket) -> None:
-        self._tickets.discard(ticket)
-        if ticket in self._queue:
-            self._queue.remove(ticket)
+    def _drop(self, request: ScheduledRequest) -> None:
+        self._requests.discard(request)
+        if request in self._queue:
+            self._queue.remove(request)
         self._wake.set()  # `_work` may end now
 
     def _measure(self, cost: float, seconds: float) -> None:
         keep = math.exp(-seconds / MEMORY_SECONDS)
         before = self._measured
         self._measured = keep * before[0] + cost, keep * before[1] + max(1e-6, seconds)
+
+
+def retry_after(wait: float) -> int:
+    return max(1, min(60, math.ceil(wait)))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
+from functools import lru_cache
+from itertools import chain, islice
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -18,60 +19,34 @@ from pydantic import (
     model_validator,
 )
 from pydantic.config import JsonDict
-from pydantic_core import ErrorDetails, PydanticCustomError
 from starlette.datastructures import QueryParams
 
-from spansrl.decoding import DECODERS
-from spansrl.errors import ConfigError, DataError
+from spansrl.errors import DataError, shortened
 from spansrl.formats.jsonl import decode_json
-from spansrl.inference.predicates import GIVEN, PLURALS, Wanted
-from spansrl.server import labeling
-from spansrl.server.labeling import Job
-from spansrl.server.limits import Limits
-from spansrl.server.refusals import RefusedError
-from spansrl.structures import PREDICATE_TYPES, Sentence
+from spansrl.inference.predicates import Wanted
+from spansrl.server.api_error import ApiError
+from spansrl.server.labeling import LabelJob, Options, Predicates, RequestModel, invalid
+from spansrl.server.limits import ServerLimits
+from spansrl.structures import Sentence
 
 SENTENCE = "#/components/schemas/Sentence"  # where OpenAPI has the schema of the wire format
-
-
-def _invalid(message: str) -> PydanticCustomError:
-    return PydanticCustomError("invalid", "{message}", {"message": message})
+_DETAILS = 10  # wrong fields that are named at most
 
 
 def _check_text(text: str) -> str:
     if "\0" in text:
-        raise _invalid("NUL characters (U+0000) are not allowed; remove them")
-    if any("\ud800" <= char <= "\udfff" for char in text if not char.isascii()):
-        raise _invalid("lone surrogates (U+D800 to U+DFFF) are not characters; remove them")
-    return text
-
-
-def _wanted(value: Any) -> Wanted | None:
-    if value is None:
-        return None
+        raise invalid("NUL characters (U+0000) are not allowed; remove them")
     try:
-        wanted = Wanted.of(value)
-    except ConfigError as error:
-        raise _invalid(str(error)) from None
-    if wanted.given and wanted.indices is None:
-        raise _invalid(f"'{GIVEN}' is not possible here; give the token indices")
-    return wanted
+        text.encode()
+    except UnicodeEncodeError:
+        raise invalid("lone surrogates (U+D800 to U+DFFF) are not characters; remove them") from None
+    return text
 
 
 _CHECKED = AfterValidator(_check_text)
 _NO_NUL_SCHEMA = Field(json_schema_extra={"pattern": r"^[^\u0000]*$"})
 Text = Annotated[str, _CHECKED, _NO_NUL_SCHEMA]
 Token = Annotated[str, Field(min_length=1), _CHECKED, _NO_NUL_SCHEMA]
-_TYPE: JsonDict = {"enum": [*PREDICATE_TYPES, *PLURALS]}
-_INDEX: JsonDict = {"type": "integer", "minimum": 0}
-Predicates = Annotated[
-    Any,
-    BeforeValidator(_wanted),
-    WithJsonSchema(
-        {"anyOf": [_TYPE, *({"type": "array", "items": item} for item in (_TYPE, _INDEX)), {"type": "null"}]}
-    ),
-    Field(description="Predicate types to find (all by default); with 'tokens' also token indices from 0."),
-]
 
 
 def _exactly_one(*choices: str) -> JsonDict:
@@ -88,45 +63,7 @@ def _exactly_one(*choices: str) -> JsonDict:
     }
 
 
-class _Message(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class Options(_Message):
-    """How to label, and what to return."""
-
-    predicates: Predicates = None
-    min_prob: Annotated[
-        Annotated[float, Field(ge=0, le=1, strict=False)] | None,
-        Field(description="Leave out arguments that are less probable; the model's threshold by default."),
-    ] = None
-    decoder: Annotated[
-        Literal[DECODERS] | None,  # type: ignore[valid-type]
-        Field(description="How arguments are chosen; the model's decoder by default."),
-    ] = None
-    html: Annotated[bool, Field(description="Add a drawing of each sentence as an HTML fragment.")] = False
-    svg: Annotated[bool, Field(description="Add a drawing of each sentence as SVG.")] = False
-    explain: Annotated[
-        bool, Field(description="Add definitions, roles and alternatives of senses, from PropBank's frames.")
-    ] = False
-
-    @classmethod
-    def from_query(cls, query: QueryParams) -> Options:
-        """The options of a stream, which are in its URL; types are separated by commas."""
-        found: dict[str, object] = dict(query)
-        if "predicates" in query:
-            found["predicates"] = ",".join(query.getlist("predicates")).split(",")
-        for name, value in query.items():
-            if value in ("true", "false"):
-                found[name] = value == "true"
-        with _refusing("the query", cls):
-            options = cls.model_validate(found)
-        if options.predicates is not None and options.predicates.given:
-            raise _refusal("the query is invalid: put token indices in the lines")
-        return options
-
-
-class Item(_Message):
+class Item(RequestModel):
     """One thing to label: a text, or one sentence as tokens."""
 
     model_config = ConfigDict(json_schema_extra=_exactly_one("text", "tokens"))
@@ -144,31 +81,30 @@ class Item(_Message):
     @model_validator(mode="after")
     def check(self) -> Self:
         if (self.text is None) == (self.tokens is None):
-            raise _invalid("give either 'text' or 'tokens'")
+            raise invalid("give either 'text' or 'tokens'")
         self._check_indices()
         return self
 
     def _check_indices(self) -> None:
         if self.predicates is not None and self.predicates.given:
             if self.tokens is None:
-                raise _invalid("'predicates' has token indices, which need 'tokens'")
+                raise invalid("'predicates' has token indices, which need 'tokens'")
             try:
                 self.predicates.in_sentence(Sentence(tuple(self.tokens)))
             except DataError as error:
-                raise _invalid(f"'predicates': {error}") from None
+                raise invalid(f"'predicates': {error}") from None
 
-    def job(self, options: Options) -> Job:
+    def job(self, options: Options) -> LabelJob:
         """The item with the options of its request; its own predicates come first."""
-        wanted = self.predicates or options.predicates or Wanted.of(None)
-        return Job(
+        selection = self.predicates or options.predicates or Wanted.of(None)
+        chosen = {name: getattr(options, name) for name in Options.model_fields}
+        chosen["predicates"] = Wanted(given=True) if selection.given else selection
+        return LabelJob(
             text=self.text,
             tokens=tuple(self.tokens or ()),
-            predicates=wanted.indices or (),
+            predicates=selection.indices or (),
             id=self.id,
-            options=labeling.Options(
-                predicates=GIVEN if wanted.given else tuple(t for t in PREDICATE_TYPES if t in wanted.types),
-                **options.model_dump(include={"min_prob", "decoder", "html", "svg", "explain"}),
-            ),
+            options=Options.model_construct(**chosen),
         )
 
 
@@ -189,13 +125,13 @@ class LabelRequest(Options, Item):
         names = [n for n in ("text", "texts", "tokens", "items") if getattr(self, n) is not None]
         if len(names) != 1:
             found = " and ".join(map(repr, names)) or "none of them"
-            raise _invalid(f"give one of 'text', 'texts', 'tokens' or 'items'; found {found}")
+            raise invalid(f"give one of 'text', 'texts', 'tokens' or 'items'; found {found}")
         if self.id is not None and names[0] in ("texts", "items"):
-            raise _invalid("'id' is for one text; give each of the 'items' its own")
+            raise invalid("'id' is for one text; give each of the 'items' its own")
         self._check_indices()
         return self
 
-    def jobs(self) -> list[Job]:
+    def jobs(self) -> list[LabelJob]:
         if self.texts is not None:
             return [Item(text=text).job(self) for text in self.texts]
         return [item.job(self) for item in ([self] if self.items is None else self.items)]
@@ -240,15 +176,15 @@ class StreamError(Error):
     line: Annotated[int, Field(ge=1, description="The line that was not labeled.")]
 
 
-class Status(_Answer):
+class Health(_Answer):
     status: Literal["ok", "ready"]
 
 
-Message = TypeVar("Message", bound=_Message)
+Message = TypeVar("Message", bound=RequestModel)
 
 
-def parse(model: type[Message], body: bytes | bytearray, limits: Limits) -> Message:
-    """The message in the bytes; raise a RefusedError that names what is wrong, and where."""
+def parse(model: type[Message], body: bytes | bytearray, limits: ServerLimits) -> Message:
+    """The message in the bytes; raise an ApiError that names what is wrong, and where."""
     try:
         data = decode_json(body.decode())
     except UnicodeDecodeError as error:
@@ -257,58 +193,92 @@ def parse(model: type[Message], body: bytes | bytearray, limits: Limits) -> Mess
         raise _refusal("the body's JSON is nested too deeply") from None
     except (DataError, ValueError) as error:
         raise _refusal(f"the body is not valid JSON: {error}") from None
-    _check_counts(data, limits)
-    with _refusing("the body", model):
+    # Validation takes long for what is much too large, so that is refused before.
+    if details := list(islice(_check_shape(data, model, limits), _DETAILS)):
+        raise _refusal(_first("the body", details), details)
+    with _refusing("the body"):
         return model.model_validate(data)
 
 
-def _check_counts(data: object, limits: Limits) -> None:
-    """Raise a RefusedError for too many texts; validating them would take long, and all others would wait."""
-    for name in ("texts", "items"):
-        found = data.get(name) if isinstance(data, dict) else None
-        if isinstance(found, list) and len(found) > limits.texts:
-            advice = f"send at most {limits.texts}, or use a stream"
-            raise _too_large(f"{len(found)} texts in one request; {advice}")
+def parse_options(query: QueryParams) -> Options:
+    """The options of a stream, which are in its URL; types are separated by commas."""
+    found: dict[str, Any] = dict(query)
+    if "predicates" in query:
+        found["predicates"] = ",".join(query.getlist("predicates")).split(",")
+    for name, value in query.items():
+        if value in ("true", "false"):
+            found[name] = value == "true"
+    with suppress(KeyError, ValueError):
+        found["min_prob"] = float(found["min_prob"])
+    if details := list(islice(_unknown_fields(found, Options), _DETAILS)):
+        raise _refusal(_first("the query", details), details)
+    with _refusing("the query"):
+        options = Options.model_validate(found)
+    if options.predicates is not None and options.predicates.given:
+        raise _refusal("the query is invalid: put token indices in the lines")
+    return options
 
 
-def check_sizes(jobs: Sequence[Job], limits: Limits) -> None:
-    """Raise a RefusedError if a job is too long."""
-    for number, job in enumerate(jobs, start=1):
-        if job.chars > limits.text_chars:
-            raise _too_large(f"text {number} has {job.chars} characters; send at most {limits.text_chars}")
-        if len(job.tokens) > limits.tokens:
-            raise _too_large(f"text {number} has {len(job.tokens)} tokens; send at most {limits.tokens}")
+def _check_shape(data: object, model: type[BaseModel], limits: ServerLimits) -> Iterator[dict[str, str]]:
+    """Yield the unknown fields of a request; raise an ApiError for lists and texts that are too long."""
+    if not isinstance(data, dict):
+        return
+    yield from _unknown_fields(data, model)
+    lists = [data[name] for name in ("texts", "items") if isinstance(data.get(name), list)]
+    if lists and (count := max(map(len, lists))) > limits.texts:
+        raise _too_large(f"{count} texts in one request; send at most {limits.texts}, or use a stream")
+    for number, one in enumerate(chain([data], *lists)):
+        if isinstance(one, dict):
+            if number:
+                yield from _unknown_fields(one, Item, f"items.{number - 1}")
+            for name in ("text", "tokens", "predicates"):
+                _check_size(max(1, number), name, one.get(name), limits)
+        else:
+            _check_size(number, "text", one, limits)
+
+
+def _unknown_fields(
+    data: Mapping[str, object], model: type[BaseModel], where: str = ""
+) -> Iterator[dict[str, str]]:
+    for name in data:
+        if name not in model.model_fields:
+            hint = _hint(shortened(name, 50), tuple(model.model_fields))
+            yield {"where": where, "message": f"unknown field {shortened(name, 50)!r}{hint}"}
+
+
+def _check_size(number: int, name: str, found: object, limits: ServerLimits) -> None:
+    if isinstance(found, list):
+        if len(found) > limits.tokens:
+            raise _too_large(f"text {number} has {len(found)} {name}; send at most {limits.tokens}")
+        found = "".join(f"{one} " for one in found if isinstance(one, str))
+    if isinstance(found, str) and len(found) > limits.text_chars:
+        raise _too_large(f"text {number} has {len(found)} characters; send at most {limits.text_chars}")
 
 
 @contextmanager
-def _refusing(what: str, model: type[BaseModel]) -> Iterator[None]:
-    """Turn a ValidationError into a RefusedError."""
+def _refusing(what: str) -> Iterator[None]:
+    """Turn a ValidationError into an ApiError."""
     try:
         yield
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False, include_context=False)
-        details = [_detail(one, model) for one in found[:10]]
-        first = ": ".join(filter(None, details[0].values()))
-        raise _refusal(f"{what} is invalid: {first}", details) from None
+        found = error.errors(include_url=False, include_input=False, include_context=False)[:_DETAILS]
+        details = [{"where": ".".join(map(str, one["loc"]))[:200], "message": one["msg"]} for one in found]
+        raise _refusal(_first(what, details), details) from None
 
 
-def _detail(error: ErrorDetails, model: type[BaseModel]) -> dict[str, str]:
-    where, message = ".".join(map(str, error["loc"])), error["msg"]
-    if error["type"] == "extra_forbidden":
-        name = str(error["loc"][-1])[:50]
-        known = model.model_fields if len(error["loc"]) == 1 else Item.model_fields
-        where, message = ".".join(map(str, error["loc"][:-1])), f"unknown field {name!r}{_hint(name, known)}"
-    return {"where": where[:200], "message": message}
+def _first(what: str, details: Sequence[dict[str, str]]) -> str:
+    return f"{what} is invalid: " + ": ".join(filter(None, details[0].values()))
 
 
-def _hint(name: str, known: Mapping[str, object]) -> str:
+@lru_cache
+def _hint(name: str, known: tuple[str, ...]) -> str:
     near = get_close_matches(name.lower(), known, n=1)
     return f"; did you mean {near[0]!r}?" if near else f". Choose from: {', '.join(known)}"
 
 
-def _refusal(message: str, details: Sequence[dict[str, str]] = ()) -> RefusedError:
-    return RefusedError(422, "invalid", message, details=details)
+def _refusal(message: str, details: Sequence[dict[str, str]] = ()) -> ApiError:
+    return ApiError(422, "invalid", message, details=details)
 
 
-def _too_large(message: str) -> RefusedError:
-    return RefusedError(413, "too_large", message)
+def _too_large(message: str) -> ApiError:
+    return ApiError(413, "too_large", message)

@@ -15,17 +15,17 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from spansrl.server.bodies import client_left, read_lines
-from spansrl.server.labeling import Job
-from spansrl.server.refusals import ClientGoneError, RefusedError
-from spansrl.server.schemas import Item, Options, check_sizes, parse
-from spansrl.server.service import Service
+from spansrl.server.api_error import ApiError, ClientGoneError
+from spansrl.server.bodies import read_lines, wait_for_disconnect
+from spansrl.server.labeling import LabelJob, Options
+from spansrl.server.schemas import Item, parse
+from spansrl.server.state import ServerState
 
 MEDIA_TYPE = "application/x-ndjson"
 BATCH_BYTES = 10_000  # of lines that are labeled together
 
 
-class Line(NamedTuple):
+class NumberedLine(NamedTuple):
     number: int  # from 1
     content: bytes
 
@@ -36,14 +36,14 @@ class Inbox:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._size = 0
-        self._lines: deque[Line] = deque()
+        self._lines: deque[NumberedLine] = deque()
         self._last = 0  # number of the last line that was put in
         self._changed = asyncio.Condition()
         self._ended = False
         self._busy = False  # with lines that were taken out
-        self.problem: tuple[int, RefusedError] | None = None  # which line ended the stream early, and why
+        self.problem: tuple[int, ApiError] | None = None  # which line ended the stream early, and why
 
-    async def put(self, line: Line) -> None:
+    async def put(self, line: NumberedLine) -> None:
         """Add a line when there is space; after the end it is dropped."""
         async with self._changed:
             await self._changed.wait_for(lambda: self._ended or self._size < self._limit)
@@ -53,14 +53,14 @@ class Inbox:
                 self._size += len(line.content)
                 self._changed.notify_all()
 
-    async def end(self, problem: tuple[int, RefusedError] | None = None) -> None:
+    async def end(self, problem: tuple[int, ApiError] | None = None) -> None:
         """No more lines follow."""
         async with self._changed:
             if not self._ended:
                 self._ended, self.problem = True, problem
                 self._changed.notify_all()
 
-    async def stop(self, problem: RefusedError) -> None:
+    async def stop(self, problem: ApiError) -> None:
         """Drop all lines that are here or follow; the problem is reported if there are any."""
         async with self._changed:
             if self._lines or not self._ended:
@@ -69,15 +69,15 @@ class Inbox:
             self._ended = True
             self._changed.notify_all()
 
-    def owes_answers(self) -> bool:
+    def has_pending_answers(self) -> bool:
         return self._busy or bool(self._lines)
 
-    async def take(self) -> list[Line]:
+    async def take(self) -> list[NumberedLine]:
         """Lines for one batch; none after the end. What was taken before has been answered."""
         async with self._changed:
             self._busy = False
             await self._changed.wait_for(lambda: self._lines or self._ended)
-            taken: list[Line] = []
+            taken: list[NumberedLine] = []
             space = BATCH_BYTES
             while self._lines and space > 0:
                 taken.append(self._lines.popleft())
@@ -91,16 +91,16 @@ class Inbox:
 class LabelStream:
     """An ASGI response that reads JSON Lines while it writes JSON Lines."""
 
-    def __init__(self, service: Service, options: Options) -> None:
-        self._service = service
+    def __init__(self, state: ServerState, options: Options) -> None:
+        self._state = state
         self._options = options
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read, label and write until one side ends; a client that leaves ends everything at once."""
-        with self._service.stream():
+        with self._state.stream():
             headers = [(b"content-type", MEDIA_TYPE.encode())]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
-            inbox = Inbox(self._service.limits.body_bytes)
+            inbox = Inbox(self._state.limits.body_bytes)
             try:
                 async with asyncio.TaskGroup() as group:
                     reading = group.create_task(self._read(Request(scope, receive), inbox))
@@ -115,23 +115,23 @@ class LabelStream:
     async def _read(self, request: Request, inbox: Inbox) -> None:
         number = 0
         try:
-            lines = read_lines(request, self._service.limits, owes_answers=inbox.owes_answers)
+            lines = read_lines(request, self._state.limits, has_pending_answers=inbox.has_pending_answers)
             async for content in lines:
                 number += 1
                 if content.strip():
-                    await inbox.put(Line(number, content))
+                    await inbox.put(NumberedLine(number, content))
         except ClientGoneError:
             raise
-        except RefusedError as problem:
+        except ApiError as problem:
             await inbox.end((number + 1, problem))
         else:
             await inbox.end()
-            await client_left(request)
+            await wait_for_disconnect(request)
 
     async def _stop(self, inbox: Inbox) -> None:
-        await self._service.finishing.wait()
+        await self._state.shutting_down.wait()
         message = "the server is shutting down; send this line and those after it again"
-        await inbox.stop(RefusedError(503, "shutting_down", message))
+        await inbox.stop(ApiError(503, "shutting_down", message))
 
     async def _write(self, inbox: Inbox, send: Send) -> None:
         while lines := await inbox.take():
@@ -139,36 +139,39 @@ class LabelStream:
         if inbox.problem is not None:
             await _send_lines(send, [_error_line(*inbox.problem)])
 
-    async def _answers(self, lines: Sequence[Line]) -> list[bytes]:
+    async def _answers(self, lines: Sequence[NumberedLine]) -> list[bytes]:
         """One answer per line: its result, or what is wrong with it."""
         answers: dict[int, bytes] = {}
-        jobs: dict[int, Job] = {}
-        for number, content in lines:
-            try:
-                job = parse(Item, content, self._service.limits).job(self._options)
-                check_sizes([job], self._service.limits)
-            except RefusedError as problem:
-                answers[number] = _error_line(number, problem)
-            else:
-                jobs[number] = job
-        answers |= await self._label(jobs)
-        return [answers[number] for number, _ in lines]
+        jobs: dict[int, LabelJob] = {}
 
-    async def _label(self, jobs: dict[int, Job]) -> dict[int, bytes]:
+        def parse_all() -> list[LabelJob]:
+            for number, content in lines:
+                try:
+                    jobs[number] = parse(Item, content, self._state.limits).job(self._options)
+                except ApiError as problem:
+                    answers[number] = _error_line(number, problem)
+            return list(jobs.values())
+
+        size = sum(len(line.content) for line in lines)
         try:
-            results = await self._service.label(list(jobs.values()), patient=True)
-        except RefusedError as problem:
-            if len(jobs) == 1 or problem.status == 503:
-                return {number: _error_line(number, problem) for number in jobs}
-            # One line of many failed: label each alone. (503: all are too late.)
-            alone = [await self._label({number: job}) for number, job in jobs.items()]
-            return {number: answer for one in alone for number, answer in one.items()}
-        return dict(zip(jobs, results, strict=True))
+            results = await self._state.label(size, parse_all, patient=True)
+        except ApiError as problem:
+            for number, content in lines:
+                if number in answers:
+                    continue
+                # One line of many failed: label each alone. (503: all are too late.)
+                if len(jobs) <= 1 or problem.status == 503:
+                    answers[number] = _error_line(number, problem)
+                else:
+                    [answers[number]] = await self._answers([NumberedLine(number, content)])
+        else:
+            answers |= zip(jobs, results, strict=True)
+        return [answers[number] for number, _ in lines]
 
 
 async def _send_lines(send: Send, lines: Sequence[bytes]) -> None:
     await send({"type": "http.response.body", "body": b"\n".join(lines) + b"\n", "more_body": True})
 
 
-def _error_line(number: int, problem: RefusedError) -> bytes:
+def _error_line(number: int, problem: ApiError) -> bytes:
     return json.dumps({"line": number, **problem.to_dict()}, ensure_ascii=False).encode()

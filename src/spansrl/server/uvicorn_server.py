@@ -16,10 +16,9 @@ from starlette.applications import Starlette
 from spansrl.errors import ConfigError
 from spansrl.inference.pipeline import Pipeline
 from spansrl.server.app import create_app
-from spansrl.server.limits import Limits
-from spansrl.server.middleware import ANY_HOST, host_name
-from spansrl.server.protocol import protocol_for
-from spansrl.server.service import Service
+from spansrl.server.connection import connection_class
+from spansrl.server.limits import ServerLimits
+from spansrl.server.state import ANY_HOST, ServerState, host_name
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 GRACE_SECONDS = 5  # to send answers, in addition to the time for labeling
@@ -30,7 +29,7 @@ def run(
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
     hosts: Collection[str] = (),
     on_listening: Callable[[str], None] = lambda address: None,
 ) -> None:
@@ -58,25 +57,29 @@ class Server(uvicorn.Server):
     """uvicorn's server, which stops if loading fails and resets no connection when it stops."""
 
     def __init__(self, app: Starlette, failures: Collection[Exception] = ()) -> None:
-        self._service: Service = app.state.service
+        self._state: ServerState = app.state.server
         self._failures = failures
         super().__init__(
             uvicorn.Config(
                 app,
-                http=protocol_for(self._service),
+                http=connection_class(self._state),
                 ws="none",
                 lifespan="on",
                 log_config=None,
-                log_level="warning",
+                log_level="error",  # its warnings are one line for each request that is not HTTP
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
-                timeout_graceful_shutdown=math.ceil(self._service.limits.seconds) + GRACE_SECONDS,
+                timeout_graceful_shutdown=math.ceil(self._state.limits.seconds) + GRACE_SECONDS,
             )
+        )
+        connections = self.server_state.connections
+        self._state.scheduler.count_unsent = lambda: sum(
+            one.transport.get_write_buffer_size() for one in connections
         )
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._service.finish()
+        self._state.begin_shutdown()
         super().handle_exit(sig, frame)
 
     async def on_tick(self, counter: int) -> bool:
@@ -84,7 +87,7 @@ class Server(uvicorn.Server):
         return bool(self._failures) or await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._service.finish()
+        self._state.begin_shutdown()
         # Closing a listening socket resets the connections that wait in it, so accept these first.
         waiting = [connection for listener in sockets or () for connection in _accept_all(listener)]
         tasks = [asyncio.ensure_future(self._connect(connection)) for connection in waiting]

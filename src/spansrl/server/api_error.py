@@ -11,10 +11,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from spansrl.errors import printable
+
 CLIENT_GONE = 499  # nginx's number for it
 
 
-class RefusedError(Exception):
+class ApiError(Exception):
     """A request that is refused.
 
     `details` name the wrong fields; `retry_after` is in seconds, for what may work later.
@@ -29,16 +31,16 @@ class RefusedError(Exception):
         details: Sequence[dict[str, str]] = (),
         retry_after: int | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(printable(message))
         self.status = status
         self.code = code
-        self.details = details
+        self.details = [{name: printable(text) for name, text in one.items()} for one in details]
         self.retry_after = retry_after
 
     def to_dict(self) -> dict[str, Any]:
         error: dict[str, Any] = {"code": self.code, "message": str(self)}
         if self.details:
-            error["details"] = list(self.details)
+            error["details"] = self.details
         return {"error": error}
 
     def to_response(self, more: Mapping[str, str] | None = None) -> Response:
@@ -55,7 +57,7 @@ class RefusedError(Exception):
         return b"\r\n".join([*lines, b"", bytes(response.body)])
 
 
-class ClientGoneError(RefusedError):
+class ClientGoneError(ApiError):
     """The client closed the connection; only the metrics see this answer."""
 
     def __init__(self) -> None:
@@ -68,10 +70,10 @@ _MESSAGES = {
 }
 
 
-async def answer_refusal(request: Request, error: Exception) -> Response:
-    """Exception handler for `RefusedError` and for starlette's own refusals."""
-    if isinstance(error, RefusedError):
+async def answer_error(request: Request, error: Exception) -> Response:
+    """Exception handler for `ApiError` and for starlette's own refusals."""
+    if isinstance(error, ApiError):
         return error.to_response()
     assert isinstance(error, HTTPException)
     code, message = _MESSAGES.get(error.status_code, ("refused", error.detail))
-    return RefusedError(error.status_code, code, message).to_response(error.headers)
+    return ApiError(error.status_code, code, message).to_response(error.headers)

@@ -21,10 +21,10 @@ from client import Client, read_all
 from serving import wait_until
 from spansrl.cli import serve as serve_module
 from spansrl.errors import ConfigError, MissingExtraError
-from spansrl.server.limits import Limits
-from spansrl.server.middleware import Frontend
-from spansrl.server.service import Service
-from spansrl.server.serving import allowed_hosts, listen
+from spansrl.server.limits import ServerLimits
+from spansrl.server.middleware import SecurityMiddleware
+from spansrl.server.state import ServerState
+from spansrl.server.uvicorn_server import allowed_hosts, listen
 
 # The program with a pipeline that takes a moment for each text.
 PROGRAM = f"""
@@ -186,14 +186,14 @@ def test_an_invalid_host_is_refused_with_a_reason(host, reason):
 @pytest.mark.parametrize("seconds", [math.nan, math.inf])
 def test_an_infinite_limit_is_refused(seconds):
     with pytest.raises(ConfigError, match=f"the limit seconds is {seconds}"):
-        Limits(seconds=seconds)
+        ServerLimits(seconds=seconds)
 
 
 def test_a_limit_of_zero_is_refused():
     done = subprocess.run(command("--max-texts", 0), capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode == 2
     with pytest.raises(ConfigError, match="the limit seconds is 0"):
-        Limits(seconds=0)
+        ServerLimits(seconds=0)
 
 
 def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch):
@@ -204,8 +204,8 @@ def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch):
 
 def test_every_limit_is_an_option():
     options = {option.name: option.default for option in serve_module.command.params}
-    for limit in fields(Limits):
-        assert options[limit.name] == getattr(Limits(), limit.name)
+    for limit in fields(ServerLimits):
+        assert options[limit.name] == getattr(ServerLimits(), limit.name)
 
 
 @pytest.mark.parametrize(
@@ -233,8 +233,8 @@ def test_every_limit_is_an_option():
     ],
 )
 def test_only_names_that_belong_to_the_server_are_answered(host, names, header, allowed):
-    service = Service(lambda: None, Limits(), print)
-    app = Frontend(answer_200, service=service, paths=(), hosts=allowed_hosts(host, names))
+    state = ServerState(lambda: None, ServerLimits(), print, allowed_hosts(host, names))
+    app = SecurityMiddleware(answer_200, state=state, paths=())
     assert (status_of(app, header) == 200) == allowed
 
 
