@@ -27,3 +27,7 @@ def test_counted_agrees_in_number():
         "2 tokens",
         "1,000 tokens",
     ]
+
+
+def test_messages_can_be_encoded_whatever_they_quote():
+    assert str(DataError("duplicate key '\ud800'")) == r"duplicate key '\ud800'"

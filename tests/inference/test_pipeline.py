@@ -306,10 +306,12 @@ BAD = [
     [1.0],
     [["verb"]],
     [""],
+    {"verb": 1},
+    "9" * 5000,
 ]
 
 
-@pytest.mark.parametrize("predicates", BAD, ids=repr)
+@pytest.mark.parametrize("predicates", BAD, ids=lambda found: repr(found)[:20])
 def test_predicates_that_mean_nothing_are_refused_in_one_line(predicates):
     with pytest.raises(ConfigError, match="predicate") as caught:
         list(SRL.label([Sentence(("She", "left"))], predicates=predicates))
