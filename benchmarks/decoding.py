@@ -17,6 +17,7 @@ import numpy as np
 
 from measure import cpu_seconds, origin
 from spansrl.decoding import DECODERS, Decoder, SpanScores, bio_transitions, log_partition, viterbi
+from spansrl.inventory import PROPBANK, RoleTable
 
 CORE = [f"ARG{k}" for k in range(6)]
 
@@ -82,11 +83,11 @@ def seconds(run: Callable[[], object], repeat: int) -> float:
 def time_spans(name: str, scores: SpanScores, repeat: int, decoders: Sequence[Decoder] = DECODERS) -> None:
     """One line per decoder."""
     N, T, R = scores.start.shape
-    roles = roles_of(R)
+    table = RoleTable(list(map(PROPBANK.role, roles_of(R))))
     per_pred = f"{candidates(scores):.1f}"
     for decoder in decoders:
-        taken = seconds(lambda decoder=decoder: scores.decode(roles, decoder=decoder), repeat)  # type: ignore[misc]
-        args = sum(map(len, scores.decode(roles, decoder=decoder))) / N
+        taken = seconds(lambda decoder=decoder: scores.decode(table, decoder=decoder), repeat)  # type: ignore[misc]
+        args = sum(map(len, scores.decode(table, decoder=decoder))) / N
         print(f"{name:10} {decoder:11} {N:4} {T:4} {R:4} {per_pred:>12} {args:6.1f} {taken / N * 1e6:14.1f}")
 
 

@@ -28,6 +28,7 @@ class TimedModel:
     def __init__(self, model: Model) -> None:
         self.model = model
         self.roles = model.roles
+        self.roles_of = model.roles_of
         self.finds_predicates = model.finds_predicates
         self.spent = 0.0
 

@@ -20,13 +20,12 @@ import numpy as np
 
 from spansrl.formats import read_sentences
 from spansrl.inference.lexicon import learn_lexicon
-from spansrl.inventory import FrameIndex, load_frames
+from spansrl.inventory import PROPBANK, FrameIndex, load_frames
 from spansrl.inventory.install import read_frames
 from spansrl.inventory.particles import multiword_spans
 from spansrl.inventory.senses import SenseInventory
 from spansrl.language.english.lemmas import predicate_type
 from spansrl.structures import Proposition, Sentence
-from spansrl.tags import base_role, is_core
 
 SPLITS = ("dev", "test")
 
@@ -138,7 +137,10 @@ def _of_unseen(unseen: Sequence[Case]) -> Figures:
 
 def _of_spans(found: Sequence[Case], frames: FrameIndex) -> Figures:
     core = [
-        (case.sense, arg.role) for case in found for arg in case.prop.args if is_core(base_role(arg.role))
+        (case.sense, arg.role)
+        for case in found
+        for arg in case.prop.args
+        if PROPBANK.role(PROPBANK.role(arg.role).base).is_core
     ]
     verbs = [(case.prop.v, multiword_spans(case.sent.tokens, case.prop.pred, case.sense)) for case in found]
     return {

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 
 from spansrl.inference.config import OutputConfig
 from spansrl.inference.pipeline import Pipeline
-from spansrl.inventory.roles import roles_in
+from spansrl.inventory import PROPBANK, RoleTable, roles_in
 from spansrl.structures import Argument, Proposition, Sentence, Span
 
 if TYPE_CHECKING:
     from spansrl.nn.network import Network
     from spansrl.training.config import Config
+
+
+def role_table(names) -> RoleTable:
+    """The roles of all propositions, PropBank's."""
+    return RoleTable(list(map(PROPBANK.role, names)))
 
 
 def make_prop(pred: int, *args: tuple[str, int, int], **more) -> Proposition:

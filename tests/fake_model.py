@@ -11,8 +11,8 @@ import numpy as np
 from spansrl.decoding import SpanScores, log_partition
 from spansrl.inference.lexicon import learn_lexicon
 from spansrl.inference.model import NO_PREDICATE, Encoding, Prepared, lengths_of, narrowed
+from spansrl.inventory import PROPBANK, FrameIndex
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
-from spansrl.tags import is_core
 
 ROLES = ("ARG0", "ARG1", "ARG2", "ARGM-TMP", "R-ARG0", "C-ARG1")
 NONSENSE = 99.0
@@ -51,6 +51,16 @@ def dice(*what: object) -> np.random.Generator:
     return np.random.default_rng(zlib.crc32(repr(what).encode()))
 
 
+class SomeFrames(FrameIndex):
+    """PropBank's roles with made-up senses, for tests that override what these mean."""
+
+    def __init__(self) -> None:
+        super().__init__({}, {}, {})
+
+    def __len__(self) -> int:
+        return 1
+
+
 class FakeModel:
     """Random scores, the same for the same sentence and predicate in any batch; padding holds nonsense.
 
@@ -58,6 +68,9 @@ class FakeModel:
     """
 
     roles = ROLES
+
+    def roles_of(self, sense):
+        return self.roles
 
     def __init__(self, *, spread: float = 3.0, finds: bool = True, senses: int = len(INVENTORY)) -> None:
         self.spread = spread
@@ -117,7 +130,7 @@ def check_proposition(prop: Proposition, size: int) -> None:
     assert all(0 <= start < end <= size for start, end in spans)
     assert all(left[1] <= right[0] for left, right in pairwise(spans)), "arguments overlap"
     assert not any(start <= prop.pred < end for start, end in spans), "an argument covers the predicate"
-    core = [arg.role for arg in prop.args if is_core(arg.role)]
+    core = [arg.role for arg in prop.args if PROPBANK.role(arg.role).is_core]
     assert len(core) == len(set(core)), "a core role stands twice"
     chances = [prop.prob, prop.sense_prob, *(arg.prob for arg in prop.args)]
     assert all(0 <= chance <= 1 for chance in chances if chance is not None)

@@ -9,7 +9,6 @@ from spansrl.tags import (
     bio_from_phrases,
     column_from_phrases,
     in_column_order,
-    is_core,
     keep_apart,
     keep_nested,
     phrases_from_bio,
@@ -122,11 +121,6 @@ def test_phrases_outside_the_sentence_or_without_a_proper_role_are_not_written(w
 def test_crossing_phrases_are_no_bracket_column():
     with pytest.raises(TagError, match="'A0' over tokens 0 to 2 and 'A1' over tokens 1 to 3 cross"):
         column_from_phrases([Phrase("A1", 1, 3), Phrase("A0", 0, 2)], 3)
-
-
-def test_core_roles_are_the_numbered_ones_in_either_spelling():
-    assert all(map(is_core, ["A0", "A5", "ARG0", "ARG5"]))
-    assert not any(map(is_core, ["A6", "AA", "ARGA", "R-A0", "C-ARG1", "AM-TMP", "ARGM-LOC", "V", "A00"]))
 
 
 def test_the_verb_comes_before_its_pieces_wherever_they_stand():

@@ -25,7 +25,6 @@ BRACKETS_KEY = "brackets"  # of Proposition.extra: its column, where V shares it
 
 _CELL = re.compile(r"((?:\([^\s()*]+)*)\*((?:[^\s()*]*\))*)")
 _ROLE = re.compile(r"[^\s()*]+")
-_CORE = re.compile(r"A(?:RG)?[0-5]")
 
 
 class Phrase(NamedTuple):
@@ -151,16 +150,6 @@ def keep_apart(phrases: Iterable[Phrase]) -> tuple[list[Phrase], list[Phrase]]:
 def in_column_order(phrases: Iterable[Phrase]) -> list[Phrase]:
     """Sort phrases by start ascending, end descending; equal spans keep their order."""
     return sorted(phrases, key=lambda phrase: (phrase.start, -phrase.end))
-
-
-def base_role(role: str) -> str:
-    """Return the role without the prefixes R- and C-."""
-    return role.removeprefix("R-").removeprefix("C-")
-
-
-def is_core(role: str) -> bool:
-    """Whether the role is a core role: A0 to A5 or ARG0 to ARG5."""
-    return _CORE.fullmatch(role) is not None
 
 
 def proposition_parts(phrases: Iterable[Phrase]) -> tuple[tuple[Span, ...], tuple[Argument, ...]]:

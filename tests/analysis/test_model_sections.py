@@ -18,8 +18,8 @@ from spansrl.analysis.embeddings import cosines, embeddings, kind_of, project
 from spansrl.analysis.neighbors import neighbors, predicted_arguments
 from spansrl.decoding import SpanScores, log_partition
 from spansrl.inference.model import Encoding, Prepared, lengths_of, score_propositions
+from spansrl.inventory import PROPBANK
 from spansrl.structures import Argument, Span
-from spansrl.tags import is_core
 
 ROLES = ("A0", "A1", "A2", "AM-DIR", "AM-TMP")
 
@@ -53,6 +53,9 @@ class FakeModel:
 
     def encode(self, prepared, rows):
         return Encoding(prepared.sentences, lengths_of(prepared.sentences), None)
+
+    def roles_of(self, sense):
+        return self.roles
 
     def score_senses(self, encoding, sentence, pred):
         return None
@@ -234,7 +237,7 @@ def best_sum(scores, n):
     spans = [span for span in spans if span[3] > 0]
 
     def legal(chosen):
-        cores = [r for r, *_ in chosen if is_core(ROLES[r])]
+        cores = [r for r, *_ in chosen if PROPBANK.role(ROLES[r]).is_core]
         apart = all(a[2] < b[1] or b[2] < a[1] for a, b in combinations(chosen, 2))
         return apart and len(cores) == len(set(cores))
 

@@ -31,7 +31,7 @@ SENTENCES = [
     Sentence(WORDS[k % 5 : k % 5 + 3 + k % 6], pos=("VB",) * min(3 + k % 6, len(WORDS) - k % 5))
     for k in range(40)
 ]
-PIPELINE = Pipeline(FakeModel(spread=2.0), inventory=INVENTORY)
+PIPELINE = Pipeline(FakeModel(spread=2.0), senses=INVENTORY)
 
 
 def gold_from(pipeline: Pipeline) -> list[Sentence]:
@@ -89,7 +89,7 @@ def test_every_type_with_arguments_has_the_handicap_that_suits_it():
 
 def test_scores_are_computed_once_however_often_they_are_decoded():
     model = FakeModel(spread=2.0)
-    tune(Pipeline(model, inventory=INVENTORY), GOLD)
+    tune(Pipeline(model, senses=INVENTORY), GOLD)
     read = sum(sentences for sentences, _, _ in model.batches)
     with_predicates = sum(1 for sent in GOLD if sent.props)
     assert read == len(GOLD) + with_predicates  # once for the predicates, once for the arguments
@@ -146,7 +146,7 @@ def test_predicate_pairs_has_log_odds_of_every_token_and_whether_it_is_a_gold_pr
 
 
 def test_a_model_that_does_not_find_predicates_keeps_the_default_threshold_and_curve():
-    calibration = tune(Pipeline(FakeModel(finds=False), inventory=INVENTORY), GOLD)
+    calibration = tune(Pipeline(FakeModel(finds=False), senses=INVENTORY), GOLD)
     assert calibration.threshold == 0.5
     assert calibration.predicates == Calibration().predicates
 

@@ -11,11 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
+from builders import role_table
 from spansrl.decoding import LabelScores, SegmentalScores, SpanScores, TagScores, make_scores
-from spansrl.tags import is_core
+from spansrl.inventory import PROPBANK
 
 ROLES = ("A0", "C-A0", "R-A0")
-CORE = [is_core(role) for role in ROLES]
+TABLE = role_table(ROLES)
+CORE = [PROPBANK.role(role).is_core for role in ROLES]
 seeds = st.integers(0, 2**32)
 
 
@@ -84,7 +86,7 @@ def test_segmental_marginals_are_those_of_all_labelings(seed):
 @settings(max_examples=40, deadline=None)
 def test_segmental_greedy_takes_spans_more_probable_than_not(seed):
     scores = segmental(seed)
-    for n, args in enumerate(scores.decode(ROLES)):
+    for n, args in enumerate(scores.decode(TABLE)):
         labelings = labeling_scores(scores, n)
         log_z = oracles.log_sum_exp(labelings.values())
         spans = {span for labeling in labelings for span in labeling}
@@ -107,7 +109,7 @@ def test_segmental_greedy_takes_spans_more_probable_than_not(seed):
 @settings(max_examples=60, deadline=None)
 def test_segmental_exact_finds_the_most_probable_legal_labeling(seed, decoder):
     scores = segmental(seed)
-    for n, args in enumerate(scores.decode(ROLES, decoder=decoder)):
+    for n, args in enumerate(scores.decode(TABLE, decoder=decoder)):
         labelings = labeling_scores(scores, n)
         # Spans that score no more than their tokens outside are not candidates.
         outside = scores.outside[n]
@@ -130,8 +132,8 @@ def test_segmental_exact_finds_the_most_probable_legal_labeling(seed, decoder):
 
 def test_a_handicap_lets_less_probable_spans_into_a_segmental_answer():
     scores = SegmentalScores(*np.zeros((2, 1, 2, 3)), np.array([2]), np.array([1]), outside=np.zeros((1, 2)))
-    assert scores.decode(ROLES) == [()]  # each of four labelings has 0.25
-    assert len(scores.with_handicap(np.full(len(scores.pred), 1.2)).decode(ROLES, decoder="argmax")[0]) == 3
+    assert scores.decode(TABLE) == [()]  # each of four labelings has 0.25
+    assert len(scores.with_handicap(np.full(len(scores.pred), 1.2)).decode(TABLE, decoder="argmax")[0]) == 3
 
 
 def label_scores(seed: int) -> LabelScores:
@@ -143,7 +145,7 @@ def label_scores(seed: int) -> LabelScores:
 @settings(max_examples=100, deadline=None)
 def test_label_selection_against_brute_force(seed, decoder):
     scores = label_scores(seed)
-    for n, args in enumerate(scores.decode(ROLES, decoder=decoder)):
+    for n, args in enumerate(scores.decode(TABLE, decoder=decoder)):
         T, p = int(scores.lengths[n]), int(scores.pred[n])
         F = {
             oracles.Labeled(i, j, r): float(scores.start[n, i, r] + scores.end[n, j, r])
@@ -180,7 +182,7 @@ def test_label_selection_against_brute_force(seed, decoder):
 def test_constrained_search_over_span_scores_against_brute_force(seed):
     part = segmental(seed)
     scores = make_scores("span", {"start": part.start, "end": part.end}, part.lengths, part.pred)
-    for n, args in enumerate(scores.decode(ROLES, decoder="constrained")):
+    for n, args in enumerate(scores.decode(TABLE, decoder="constrained")):
         T, p = int(scores.lengths[n]), int(scores.pred[n])
         candidates = oracles.span_candidates(scores.start[n, :T], scores.end[n, :T], p)
         gain = {span: score - scores.null[n, span[2]] for span, score in candidates.items()}
@@ -205,7 +207,7 @@ def test_constrained_tags_are_the_best_legal_ones(seed, has_transitions):
         arrays |= {"transitions": rng.normal(size=(K, K)), "first": rng.normal(size=K)}
     scores = make_scores("crf" if has_transitions else "softmax", arrays, lengths, pred)
     assert isinstance(scores, TagScores)
-    for n, args in enumerate(scores.decode(ROLES, decoder="constrained")):
+    for n, args in enumerate(scores.decode(TABLE, decoder="constrained")):
         best, answer = -math.inf, None
         for path in product(range(K), repeat=int(lengths[n])):
             bio = all(
@@ -242,11 +244,11 @@ def test_ruled_out_roles_never_occur_and_a_handicap_adds_arguments(kind):
         del arrays["outside"], arrays["emissions"]
     scores = make_scores(kind, arrays, np.full(4, 6), np.array([0, 2, 3, 5]))
     eager = scores.with_handicap(np.full(len(scores.pred), 3.0))
-    assert sum(map(len, eager.decode(ROLES))) > sum(map(len, scores.decode(ROLES)))
+    assert sum(map(len, eager.decode(TABLE))) > sum(map(len, scores.decode(TABLE)))
     ruled_out = np.zeros((4, 3), dtype=bool)
     ruled_out[:2, 0] = True
     for decoder in ("greedy", "argmax", "exact", "constrained"):
-        found = eager.without_roles(ruled_out).decode(ROLES, decoder=decoder)
+        found = eager.without_roles(ruled_out).decode(TABLE, decoder=decoder)
         assert "A0" not in {arg.role for args in found[:2] for arg in args}
         assert "A0" in {arg.role for args in found[2:] for arg in args}
 
@@ -269,7 +271,7 @@ def test_roles_in_another_order_give_the_same_arguments(kind):
     scores = make_scores(kind, arrays[kind], lengths, pred)
     other = make_scores(kind, type(scores).take_roles(arrays[kind], order), lengths, pred)
     swapped = [ROLES[k] for k in order]
-    assert [{(a.role, a.span) for a in args} for args in scores.decode(ROLES)] == [
-        {(a.role, a.span) for a in args} for args in other.decode(swapped)
+    assert [{(a.role, a.span) for a in args} for args in scores.decode(TABLE)] == [
+        {(a.role, a.span) for a in args} for args in other.decode(role_table(swapped))
     ]
     assert isinstance(scores, SpanScores | SegmentalScores | LabelScores | TagScores)

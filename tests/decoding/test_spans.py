@@ -10,13 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
+from builders import role_table
 from spansrl.decoding import SpanScores, log_partition
 from spansrl.errors import ConfigError, DataError
+from spansrl.inventory import PROPBANK
 from spansrl.structures import Argument, Span
-from spansrl.tags import is_core
 
 ROLES = ("A0", "A1", "AM-TMP", "R-A0")
-CORE = [is_core(role) for role in ROLES]
+TABLE = role_table(ROLES)
+CORE = [PROPBANK.role(role).is_core for role in ROLES]
 DECODERS = ("argmax", "greedy", "exact")
 
 
@@ -75,7 +77,7 @@ def sum_of_odds(start: np.ndarray, end: np.ndarray, pred: int, spans) -> float:
 @given(any_batch, st.sampled_from(["prob", "raw"]))
 @settings(max_examples=200, deadline=None)
 def test_greedy_follows_algorithm_1(scores, order):
-    found = scores.decode(ROLES, decoder="greedy", order=order)
+    found = scores.decode(TABLE, decoder="greedy", order=order)
     for n, args in enumerate(found):
         T, p = scores.lengths[n], scores.pred[n]
         candidates = oracles.span_candidates(scores.start[n, :T], scores.end[n, :T], p)
@@ -87,7 +89,7 @@ def test_greedy_follows_algorithm_1(scores, order):
 @given(any_batch)
 @settings(max_examples=100, deadline=None)
 def test_argmax_takes_each_roles_best_span(scores):
-    for n, args in enumerate(scores.decode(ROLES, decoder="argmax")):
+    for n, args in enumerate(scores.decode(TABLE, decoder="argmax")):
         T = scores.lengths[n]
         candidates = oracles.span_candidates(scores.start[n, :T], scores.end[n, :T], scores.pred[n])
         assert labeled(args) == oracles.argmax_search(candidates)
@@ -96,7 +98,7 @@ def test_argmax_takes_each_roles_best_span(scores):
 @given(st.one_of(batches(max_tokens=4), batches(max_tokens=4, levels=2), batches(max_tokens=4, levels=4)))
 @settings(max_examples=60, deadline=None)
 def test_exact_reaches_the_greatest_sum_of_all_legal_sets(scores):
-    for n, args in enumerate(scores.decode(ROLES, decoder="exact")):
+    for n, args in enumerate(scores.decode(TABLE, decoder="exact")):
         T, p = scores.lengths[n], scores.pred[n]
         start, end = scores.start[n, :T], scores.end[n, :T]
         candidates = oracles.span_candidates(start, end, p)
@@ -110,7 +112,7 @@ def test_exact_reaches_the_greatest_sum_of_all_legal_sets(scores):
 @given(any_batch)
 @settings(max_examples=100, deadline=None)
 def test_exact_is_never_below_greedy(scores):
-    exact, greedy = (scores.decode(ROLES, decoder=decoder) for decoder in ("exact", "greedy"))
+    exact, greedy = (scores.decode(TABLE, decoder=decoder) for decoder in ("exact", "greedy"))
     for n, p in enumerate(scores.pred):
         T = scores.lengths[n]
         sums = [
@@ -128,8 +130,8 @@ def test_exact_finds_what_greedy_misses():
     start[0, 0, 0], end[0, 0, 0] = 1, 1
     start[0, 1, 1], end[0, 2, 1] = 1, 1
     scores = make_scores(start, end, [3])
-    assert labeled(scores.decode(ROLES, decoder="greedy", order="raw")[0]) == {(0, 2, 2)}
-    assert labeled(scores.decode(ROLES, decoder="exact")[0]) == {(0, 0, 0), (1, 2, 1)}
+    assert labeled(scores.decode(TABLE, decoder="greedy", order="raw")[0]) == {(0, 2, 2)}
+    assert labeled(scores.decode(TABLE, decoder="exact")[0]) == {(0, 0, 0), (1, 2, 1)}
 
 
 def test_greedy_order_by_probability_and_by_raw_score_differ():
@@ -138,10 +140,10 @@ def test_greedy_order_by_probability_and_by_raw_score_differ():
     start[0, :, 0] = [6, 6, 5.9]
     start[0, :, 1] = [5, -9, -9]
     scores = make_scores(start, end, [2])
-    assert [arg.role for arg in scores.decode(("A0", "A1"), order="raw")[0]] == [
+    assert [arg.role for arg in scores.decode(role_table(("A0", "A1")), order="raw")[0]] == [
         "A0",
     ]
-    assert scores.decode(("A0", "A1"), order="prob")[0][0].role == "A1"
+    assert scores.decode(role_table(("A0", "A1")), order="prob")[0][0].role == "A1"
 
 
 def test_exact_on_modifiers_alone_is_weighted_interval_scheduling():
@@ -154,7 +156,7 @@ def test_exact_on_modifiers_alone_is_weighted_interval_scheduling():
     for j in range(T):
         closing = [best[i] + score - null[r] for (i, last, r), score in candidates.items() if last == j]
         best.append(max([best[-1], *closing]))
-    found = labeled(make_scores(start, end, [p]).decode(roles, decoder="exact")[0], roles)
+    found = labeled(make_scores(start, end, [p]).decode(role_table(roles), decoder="exact")[0], roles)
     assert sum_of_odds(start[0], end[0], p, found) == pytest.approx(best[-1])
 
 
@@ -163,7 +165,7 @@ def test_exact_leaves_out_a_span_that_only_rounding_lifts_above_null():
     start = [[[0.5, -0.9], [-0.9, -0.5], [0.3, -0.8], [0.8, -0.7]]]
     end = [[[0.5, -0.7], [-0.5, -0.3], [0.6, -0.5], [0.3, -0.9]]]
     assert -0.9 + (-0.7 - (-0.7 - 0.9)) > 0
-    found = make_scores(start, end, [3]).decode(("A0", "AM-TMP"), decoder="exact")[0]
+    found = make_scores(start, end, [3]).decode(role_table(("A0", "AM-TMP")), decoder="exact")[0]
     assert [(arg.role, tuple(arg.span)) for arg in found] == [("AM-TMP", (1, 2)), ("AM-TMP", (2, 3))]
 
 
@@ -173,7 +175,7 @@ def test_exact_leaves_out_a_span_that_only_rounding_lifts_above_null():
 @given(any_batch, st.sampled_from(DECODERS))
 @settings(max_examples=150, deadline=None)
 def test_answers_are_legal_sorted_and_carry_probabilities(scores, decoder):
-    for n, args in enumerate(scores.decode(ROLES, decoder=decoder)):
+    for n, args in enumerate(scores.decode(TABLE, decoder=decoder)):
         assert list(args) == sorted(args, key=lambda arg: arg.span)
         for arg in args:
             assert 0 <= arg.start < arg.end <= scores.lengths[n]
@@ -196,8 +198,8 @@ def test_answers_are_legal_sorted_and_carry_probabilities(scores, decoder):
 @given(any_batch, st.sampled_from(DECODERS))
 @settings(max_examples=100, deadline=None)
 def test_alone_equals_batched_whatever_the_padding_holds(scores, decoder):
-    batched = scores.decode(ROLES, decoder=decoder)
-    assert batched == [alone(scores, n).decode(ROLES, decoder=decoder)[0] for n in range(len(batched))]
+    batched = scores.decode(TABLE, decoder=decoder)
+    assert batched == [alone(scores, n).decode(TABLE, decoder=decoder)[0] for n in range(len(batched))]
 
 
 @given(batches(), st.sampled_from(DECODERS))
@@ -212,7 +214,7 @@ def test_single_precision_gives_what_its_values_give_in_double(scores, decoder):
     )
     start, end, log_z = (np.asarray(x, dtype=float) for x in (single.start, single.end, single.log_z))
     double = SpanScores(start, end, scores.lengths, scores.pred, log_z=log_z)
-    assert single.decode(ROLES, decoder=decoder) == double.decode(ROLES, decoder=decoder)
+    assert single.decode(TABLE, decoder=decoder) == double.decode(TABLE, decoder=decoder)
 
 
 # Corners
@@ -221,7 +223,7 @@ def test_single_precision_gives_what_its_values_give_in_double(scores, decoder):
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_a_sentence_of_one_token_has_no_arguments(decoder):
     scores = make_scores(np.ones((1, 1, 4)), np.ones((1, 1, 4)), [0])
-    assert scores.decode(ROLES, decoder=decoder) == [()]
+    assert scores.decode(TABLE, decoder=decoder) == [()]
 
 
 @pytest.mark.parametrize(("decoder", "pred"), [*product(DECODERS, (0, 3))])
@@ -230,21 +232,21 @@ def test_a_predicate_at_either_end_leaves_the_other_side_whole(decoder, pred):
     start, end = np.zeros((1, 4, 4)), np.zeros((1, 4, 4))
     start[0, first, 1] = end[0, last, 1] = 2
     end[0, pred] = 3.5  # every other span stays below Null
-    (arg,) = make_scores(start, end, [pred]).decode(ROLES, decoder=decoder)[0]
+    (arg,) = make_scores(start, end, [pred]).decode(TABLE, decoder=decoder)[0]
     assert (arg.role, arg.span) == ("A1", Span(first, last + 1))
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_a_span_that_ties_with_null_is_not_an_argument(decoder):
     scores = make_scores(np.zeros((2, 5, 4)), np.zeros((2, 5, 4)), [0, 2])
-    assert scores.decode(ROLES, decoder=decoder) == [(), ()]
+    assert scores.decode(TABLE, decoder=decoder) == [(), ()]
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_of_equal_spans_the_first_and_shortest_then_the_first_role_wins(decoder):
     start, end = np.ones((1, 3, 2)), np.zeros((1, 3, 2))
     start[0, 2] = 0  # the predicate: everything else scores 1 above Null
-    found = make_scores(start, end, [2]).decode(("A0", "A1"), decoder=decoder)[0]
+    found = make_scores(start, end, [2]).decode(role_table(("A0", "A1")), decoder=decoder)[0]
     spans = [(arg.role, tuple(arg.span)) for arg in found]
     if decoder == "argmax":
         assert spans == [("A0", (0, 1)), ("A1", (0, 1))]
@@ -258,14 +260,14 @@ def test_of_equal_spans_the_first_and_shortest_then_the_first_role_wins(decoder)
 def test_a_role_may_be_ruled_out_by_minus_infinity(decoder):
     start, end = np.random.default_rng(0).normal(size=(2, 3, 6, 4))
     end[:, :, 1] = -np.inf
-    found = make_scores(start, end, [0, 3, 5]).decode(ROLES, decoder=decoder)
+    found = make_scores(start, end, [0, 3, 5]).decode(TABLE, decoder=decoder)
     assert all(found)
     assert "A1" not in {arg.role for args in found for arg in args}
 
 
 def test_an_empty_batch_has_no_arguments():
     scores = make_scores(np.zeros((0, 3, 4)), np.zeros((0, 3, 4)), np.zeros(0, dtype=int))
-    assert scores.decode(ROLES) == []
+    assert scores.decode(TABLE) == []
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
@@ -274,11 +276,11 @@ def test_a_long_sentence_full_of_candidates_takes_far_less_memory_than_its_spans
     start, end = np.random.default_rng(1).normal(size=(2, 1, 500, len(roles)))
     scores = make_scores(start, end, [250])
     tracemalloc.start()
-    spans = labeled(scores.decode(roles, decoder=decoder)[0], roles)
+    spans = labeled(scores.decode(role_table(roles), decoder=decoder)[0], roles)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(spans) >= len(roles)
-    assert decoder == "argmax" or oracles.is_legal(spans, [is_core(role) for role in roles])
+    assert decoder == "argmax" or oracles.is_legal(spans, [PROPBANK.role(role).is_core for role in roles])
     assert peak < 0.25 * (500 * 501 / 2) * len(roles) * 8
 
 
@@ -287,7 +289,7 @@ def test_an_argument_is_as_probable_beside_a_certain_one_of_its_role_as_without_
     # "red": 2 · scale, with other boundaries scale; "ripe": 2; Null, between them: 0
     start, end = np.array([scale, 0.0, scale + 2]), np.array([scale, 0.0, -scale])
     scores = make_scores(start.reshape(1, 3, 1), end.reshape(1, 3, 1), [1])
-    red, ripe = scores.decode(("AM-ADJ",))[0]
+    red, ripe = scores.decode(role_table(("AM-ADJ",)))[0]
     assert red.prob == pytest.approx(1 / (1 + math.exp(-scale)), rel=1e-4)
     assert ripe.prob == pytest.approx(math.exp(2) / (math.exp(2) + 1 + math.exp(-scale)))
 
@@ -298,7 +300,7 @@ def test_a_log_z_that_is_a_little_too_small_gives_no_probability_above_one(decod
     start[0, 0, 0] = end[0, 0, 0] = 50
     exact = make_scores(start, end, [1])
     scores = SpanScores(start, end, exact.lengths, exact.pred, log_z=exact.log_z - 1e-5)
-    assert [arg.prob for arg in scores.decode(ROLES, decoder=decoder)[0]] == [1.0]
+    assert [arg.prob for arg in scores.decode(TABLE, decoder=decoder)[0]] == [1.0]
 
 
 @pytest.mark.parametrize(
@@ -327,11 +329,11 @@ def test_scores_that_do_not_fit_together_are_refused(change, message):
 def test_wrong_roles_decoders_and_orders_are_rejected():
     scores = make_scores(np.zeros((1, 2, 4)), np.zeros((1, 2, 4)), [0])
     with pytest.raises(DataError, match="expected 4 role names"):
-        scores.decode(ROLES[:3])
+        scores.decode(role_table(ROLES[:3]))
     with pytest.raises(ConfigError, match="unknown decoder"):
-        scores.decode(ROLES, decoder="beam")
+        scores.decode(TABLE, decoder="beam")
     with pytest.raises(ConfigError, match="unknown order"):
-        scores.decode(ROLES, order="best")
+        scores.decode(TABLE, order="best")
 
 
 # log Z

@@ -10,11 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
+from builders import role_table
 from spansrl.decoding import TagScores
 from spansrl.decoding.tag_marginals import segment_marginals
 from spansrl.tags import phrases_from_bio
 
 ROLES = ("A0", "AM-TMP")
+TABLE = role_table(ROLES)
 TAGS = ("O", "B-A0", "I-A0", "B-AM-TMP", "I-AM-TMP")
 
 
@@ -63,7 +65,7 @@ def test_marginals_are_the_mass_of_all_sequences_with_the_segment(seed, bio):
 @settings(max_examples=40, deadline=None)
 def test_decoding_by_marginals_takes_the_segments_that_are_more_probable_than_not(seed, bio):
     scores = random_scores(seed, bio=bio)
-    for n, args in enumerate(scores.decode(ROLES, decoder="marginals")):
+    for n, args in enumerate(scores.decode(TABLE, decoder="marginals")):
         likely = {segment: p for segment, p in enumerate_marginals(scores, n).items() if p > 0.5}
         twice = [segment for segment in likely if segment[0] == "A0"][1:]
         found = {(arg.role, arg.start, arg.end): arg.prob for arg in args}
@@ -77,7 +79,7 @@ def test_decoding_by_marginals_takes_the_segments_that_are_more_probable_than_no
 def test_a_handicap_lowers_the_threshold_and_keeps_answers_legal(seed):
     scores = random_scores(seed).with_handicap(np.full(2, 3.0))
     least = 1 / (1 + np.exp(3.0))
-    for n, args in enumerate(scores.decode(ROLES, decoder="marginals")):
+    for n, args in enumerate(scores.decode(TABLE, decoder="marginals")):
         likely = {segment for segment, p in enumerate_marginals(scores, n).items() if p > least}
         assert {(arg.role, arg.start, arg.end) for arg in args} <= likely
         assert all(a.end <= b.start for a, b in pairwise(args))
@@ -88,12 +90,12 @@ def test_a_handicap_lowers_the_threshold_and_keeps_answers_legal(seed):
 @settings(max_examples=20, deadline=None)
 def test_arguments_of_the_best_sequence_have_their_marginals(seed):
     scores = random_scores(seed)
-    for n, args in enumerate(scores.decode(ROLES)):
+    for n, args in enumerate(scores.decode(TABLE)):
         marginals = enumerate_marginals(scores, n)
         assert all(arg.prob == pytest.approx(marginals[arg.role, arg.start, arg.end]) for arg in args)
 
 
 def test_a_role_that_is_ruled_out_is_not_found():
     scores = random_scores(3).without_roles(np.array([[True, False], [True, False]]))
-    for args in scores.with_handicap(np.full(2, 9.0)).decode(ROLES, decoder="marginals"):
+    for args in scores.with_handicap(np.full(2, 9.0)).decode(TABLE, decoder="marginals"):
         assert {arg.role for arg in args} == {"AM-TMP"}

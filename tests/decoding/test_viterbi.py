@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
+from builders import role_table
 from spansrl.decoding import TagScores, arguments_from_tags, bio_transitions, viterbi
 from spansrl.errors import DataError
 
@@ -124,7 +125,7 @@ def test_the_best_tags_with_the_predicate_outside_make_the_arguments(seed):
     roles, lengths, pred = ("A0", "C-A0"), np.array([4, 2]), np.array([1, 0])
     emissions, transitions = rng.normal(size=(2, 4, 5)), rng.normal(size=(5, 5))
     first = rng.normal(size=5)
-    found = TagScores(emissions, transitions, first, lengths, pred).decode(roles)
+    found = TagScores(emissions, transitions, first, lengths, pred).decode(role_table(roles))
     for n, (T, p) in enumerate(zip(lengths, pred, strict=True)):
         paths = [path for path in oracles.all_paths(T, 5) if path[p] == 0]
         best = max(

@@ -80,7 +80,7 @@ def test_an_exported_model_says_the_same_alone_and_batched(exported):
 
 def test_what_the_directory_holds_is_used(exported):
     srl = load(exported, frames=False)
-    assert srl.inventory.senses == SENSES
+    assert srl.senses.senses == SENSES
     assert srl.calibration.arguments == Curve(0.5, 0.1)
     assert (srl.decoder, srl.order) == ("greedy", "prob")
     assert load(exported, frames=False, decoder="exact").decoder == "exact"
@@ -93,7 +93,7 @@ def test_a_directory_without_lexicon_and_calibration_gives_neither_senses_nor_ot
     for name in (LEXICON, CALIBRATION, MANIFEST):
         (bare / name).unlink()
     srl = load(bare, frames=False)
-    assert srl.inventory is None
+    assert srl.senses is None
     assert srl.calibration == Calibration()
     assert {prop.sense for sent in srl(TEXT).sentences for prop in sent.props} == {None}
 

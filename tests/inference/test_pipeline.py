@@ -15,12 +15,22 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fake_model import INVENTORY, ROLES, FakeModel, assert_same_labels, check_legal, without_chances
+from builders import role_table
+from fake_model import (
+    INVENTORY,
+    ROLES,
+    FakeModel,
+    SomeFrames,
+    assert_same_labels,
+    check_legal,
+    without_chances,
+)
 from spansrl.errors import ConfigError, DataError, SpansrlWarning
 from spansrl.inference.calibration import Calibration, Curve, Limits, log_odds
 from spansrl.inference.cutting import sentences_of
 from spansrl.inference.model import NO_PREDICATE
 from spansrl.inference.pipeline import ENCODER_BATCH, NAME_HANDICAP, Pipeline, ruled_out, run_to_end
+from spansrl.inventory import Role
 from spansrl.language.english.lemmas.derivation import likely_stem
 from spansrl.language.english.tokenizer import MAX_TOKENS
 from spansrl.language.english.tokenizer.words import can_be_predicate
@@ -73,7 +83,7 @@ def warnings_of_length_are_meant():
 
 def pipeline(*, spread: float = 3.0, finds: bool = True, senses: bool = True, **settings) -> Pipeline:
     model = FakeModel(spread=spread, finds=finds, senses=len(INVENTORY) if senses else 0)
-    return Pipeline(model, inventory=INVENTORY if senses else None, **settings)
+    return Pipeline(model, senses=INVENTORY if senses else None, **settings)
 
 
 SRL = pipeline()
@@ -419,7 +429,7 @@ def test_without_an_inventory_there_are_no_senses():
     assert (found.props[0].lemma, found.props[0].sense, found.props[0].sense_prob) == (None, None, None)
 
 
-class FakeFrames:
+class FakeFrames(SomeFrames):
     """ARG1 is the thing called; no sense has ARG2."""
 
     def meaning(self, sense, role):
@@ -437,7 +447,7 @@ class FakeFrames:
 @given(TOKENS)
 def test_frames_give_meanings_and_senses_and_may_rule_out_roles(tokens):
     everywhere = {"predicates": range(len(tokens))}
-    (found,) = pipeline(frames=FakeFrames(), rule_out_roles=True).label([Sentence(tokens)], **everywhere)
+    (found,) = pipeline(inventory=FakeFrames(), rule_out_roles=True).label([Sentence(tokens)], **everywhere)
     for prop in found.props:
         assert "ARG2" not in {arg.role for arg in prop.args}
         for arg in prop.args:
@@ -467,14 +477,14 @@ class KnowsVerbs(FakeFrames):
 def test_a_noun_or_adjective_is_a_predicate_only_if_training_or_the_frames_know_it(tokens):
     everything = Calibration(threshold=0.0)
     (loose,) = pipeline(calibration=everything).label([Sentence(tokens)])
-    (found,) = pipeline(calibration=everything, frames=KnowsVerbs()).label([Sentence(tokens)])
+    (found,) = pipeline(calibration=everything, inventory=KnowsVerbs()).label([Sentence(tokens)])
     expected = [
         prop.pred
         for prop in loose.props
         if prop.type in ("verb", "auxiliary") or INVENTORY.seen(tokens[prop.pred], prop.type)
     ]
     assert [prop.pred for prop in found.props] == expected
-    (all_known,) = pipeline(calibration=everything, frames=KnowsAll()).label([Sentence(tokens)])
+    (all_known,) = pipeline(calibration=everything, inventory=KnowsAll()).label([Sentence(tokens)])
     assert [prop.pred for prop in all_known.props] == [prop.pred for prop in loose.props]
 
 
@@ -482,9 +492,7 @@ def test_a_capitalized_noun_within_a_sentence_has_to_be_a_clearer_predicate():
     everything = Calibration(threshold=0.0)
 
     def probs(*tokens: str) -> list[float]:
-        (found,) = Pipeline(EqualOdds(), inventory=INVENTORY, calibration=everything).label(
-            [Sentence(tokens)]
-        )
+        (found,) = Pipeline(EqualOdds(), senses=INVENTORY, calibration=everything).label([Sentence(tokens)])
         return [prop.prob for prop in found.props]
 
     plain, name = probs("the", "good", "call")[0], probs("the", "good", "Call")[2]
@@ -503,7 +511,7 @@ class EqualOdds(FakeModel):
 
 
 def test_ruling_out_leaves_other_roles_and_propositions_without_sense_alone():
-    found = ruled_out(ROLES, ["a.01", None], FakeFrames())
+    found = ruled_out(role_table(ROLES), ["a.01", None], FakeFrames())
     assert found.tolist() == [[role == "ARG2" for role in ROLES], [False] * len(ROLES)]
 
 
@@ -632,7 +640,7 @@ def test_with_any_number_of_threads_order_and_answers_are_the_same(threads):
 @given(st.lists(TOKENS, max_size=5))
 @settings(max_examples=30, deadline=None)
 def test_labeling_in_steps_gives_the_same_labels(batch):
-    pipeline = Pipeline(FakeModel(), inventory=INVENTORY)
+    pipeline = Pipeline(FakeModel(), senses=INVENTORY)
     sentences = [Sentence(tokens) for tokens in batch]
     assert_same_labels(run_to_end(pipeline.steps(sentences)), list(pipeline.label(sentences)))
 
@@ -661,7 +669,7 @@ class Counting(FakeModel):
 @given(st.lists(given_sentences(), max_size=5), st.integers(1, 40))
 def test_no_more_is_scored_at_once_than_the_limit_or_one_predicate(sentences, limit):
     model = Counting()
-    srl = Pipeline(model, inventory=INVENTORY, scoring_batch=limit)
+    srl = Pipeline(model, senses=INVENTORY, scoring_batch=limit)
     assert_same_labels(
         list(srl.label(sentences, predicates="given")), list(SRL.label(sentences, predicates="given"))
     )
@@ -708,3 +716,46 @@ def test_a_text_in_another_language_is_labeled_with_one_warning_per_call():
     with pytest.warns(SpansrlWarning, match="English.*'Der Hund") as caught:
         assert len(list(SRL.pipe([german, "They called it off.", german]))) == 3
     assert len(caught) == 1
+
+
+class FrameModel(FakeModel):
+    """A model whose roles depend on the sense: calls have a caller and a called, others have a thing."""
+
+    of_calls, of_others = ("caller", "called", "again-called"), ("thing",)
+
+    def roles_of(self, sense):
+        return self.of_calls if sense is not None and sense.startswith("call") else self.of_others
+
+
+class Calls(SomeFrames):
+    """An inventory that is not PropBank's."""
+
+    def role(self, name):
+        return Role(
+            name, is_core=name != "again-called", continues="called" if name.startswith("again") else None
+        )
+
+    def meaning(self, sense, role):
+        return f"{role} of {sense}"
+
+    def rules_out(self, sense, role):
+        return (sense, role) == ("call.02", "caller")
+
+
+@any_text
+@given(TOKENS)
+@example(("They", "called", "keeping", "it", "off", "good", "call", "us"))
+def test_roles_may_depend_on_senses_and_need_not_be_those_of_propbank(tokens):
+    everywhere = {"predicates": range(len(tokens))}
+    srl = Pipeline(FrameModel(), senses=INVENTORY, inventory=Calls(), rule_out_roles=True)
+    (found,) = srl.label([Sentence(tokens)], **everywhere)
+    for prop in found.props:
+        roles = [arg.role for arg in prop.args]
+        assert set(roles) <= set(srl.model.roles_of(prop.sense))
+        assert all(roles.count(role) <= 1 for role in ("caller", "called", "thing"))
+        assert prop.sense != "call.02" or "caller" not in roles
+        assert all(arg.meaning == f"{arg.role} of {prop.sense}" for arg in prop.args)
+    alone = [next(srl.label([Sentence(tokens)], predicates=[k])).props[0] for k in range(len(tokens))]
+    assert [[(a.role, a.span) for a in p.args] for p in alone] == [
+        [(a.role, a.span) for a in p.args] for p in found.props
+    ]

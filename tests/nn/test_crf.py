@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
+from builders import role_table
 from oracles import all_paths, all_spans
 from spansrl.decoding import TagScores, bio_transitions
 from spansrl.nn.batch import Gold
@@ -20,6 +21,7 @@ from spansrl.structures import Span
 from spansrl.tags import phrases_from_bio
 
 ROLES = ("A0", "AM-TMP")
+TABLE = role_table(ROLES)
 TAGS = ("O", "B-A0", "I-A0", "B-AM-TMP", "I-AM-TMP")
 KINDS = ("free", "bio")
 
@@ -305,7 +307,7 @@ def test_decoding_gives_the_best_of_all_tag_sequences_with_the_predicate_as_o(ki
         lengths=np.array(lengths),
         pred=np.array(preds),
     )
-    for n, found in enumerate(scores.decode(ROLES)):
+    for n, found in enumerate(scores.decode(TABLE)):
         paths = brute_scores(logits, n, lengths[n], kind)
         best = max((path for path in paths if path[preds[n]] == 0), key=lambda path: paths[path].item())
         phrases = phrases_from_bio([TAGS[k] for k in best])

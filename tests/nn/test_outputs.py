@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import oracles
+from builders import role_table
 from spansrl.decoding import ARRAYS, SCORES, make_scores
 from spansrl.inference.config import OutputConfig
 from spansrl.nn.batch import Gold
@@ -23,6 +24,7 @@ T, R, D = 4, 2, 3
 LENGTHS, PRED = torch.tensor([4, 3]), torch.tensor([2, 0])
 MASK = torch.arange(T) < LENGTHS[:, None]
 ROLES = ("A0", "AM-TMP")
+TABLE = role_table(ROLES)
 
 
 def random(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -190,7 +192,7 @@ def test_softmax_decodes_the_best_bio_sequence():
     arrays = {
         name: array.detach().numpy() for name, array in output.arrays(random(2, T, D) * 3, MASK).items()
     }
-    found = make_scores("softmax", arrays, LENGTHS.numpy(), PRED.numpy()).decode(ROLES)
+    found = make_scores("softmax", arrays, LENGTHS.numpy(), PRED.numpy()).decode(TABLE)
     for n in range(2):
         best, answer = -math.inf, ()
         for path in product(range(1 + 2 * R), repeat=int(LENGTHS[n])):
@@ -231,7 +233,7 @@ def test_arrays_have_their_names_and_padding_never_matters(kind):
             {name: part.detach().numpy() for name, part in output.arrays(x, MASK).items()},
             LENGTHS.numpy(),
             PRED.numpy(),
-        ).decode(ROLES)
+        ).decode(TABLE)
         for x in (h, spoiled)
     ]
     assert answers[0] == answers[1]
@@ -259,7 +261,7 @@ def test_learning_one_example_makes_gold_the_answer(kind, transitions):
     scores = make_scores(kind, arrays, LENGTHS.numpy(), PRED.numpy())
     gold = [{("A0", (0, 2)), ("AM-TMP", (3, 4))}, {("AM-TMP", (1, 3))}]
     for decoder in ("greedy", "argmax", "exact"):
-        found = scores.decode(ROLES, decoder=decoder)
+        found = scores.decode(TABLE, decoder=decoder)
         assert [{(arg.role, tuple(arg.span)) for arg in args} for args in found] == gold
         probs = [arg.prob for args in found for arg in args if arg.prob is not None]
         assert np.isfinite(probs).all()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from spansrl.errors import DataError
 from spansrl.inference.predicates import Wanted
-from spansrl.inventory import FrameIndex
+from spansrl.inventory import PROPBANK, FrameIndex
 from spansrl.structures import PREDICATE_TYPES, Argument, Proposition, Sentence, Span
 
 
@@ -36,7 +36,7 @@ class FakePipeline:
     may_go: threading.Event = field(default_factory=set_event)
     steps_done: int = 0
     seconds: float = 0.0
-    frames: FrameIndex | None = None
+    inventory: FrameIndex = PROPBANK
     threads: int = 1
     decoder: str = "greedy"
     alternatives: bool = False

@@ -92,7 +92,7 @@ def test_senses_are_explained_when_asked_for(client, pipeline):
         Roleset("chas.01", "follow", {"0": "follower", "1": "thing followed"}, [("v", "chas")]),
         Roleset("chas.02", "hunt", {}, [("v", "chas")]),
     ]
-    pipeline.frames = FrameIndex.of(frames)
+    pipeline.inventory = FrameIndex.of(frames)
     (prop,) = client.label(text="The cat chased a mouse.", explain=True).json["results"][0]["sentences"][0][
         "props"
     ]

@@ -19,7 +19,7 @@ TEXTS = [f"They called number {k} off. She is keeping {k} cats!" for k in range(
 
 @pytest.fixture(scope="module")
 def pipeline():
-    return Pipeline(FakeModel(), inventory=INVENTORY)
+    return Pipeline(FakeModel(), senses=INVENTORY)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_a_model_that_finds_no_predicates_asks_for_them():
 
 def test_pictures_show_what_senses_mean_if_there_are_frames():
     frames = FrameIndex.of([Roleset("call.01", "ring up")])
-    srl = Pipeline(FakeModel(), inventory=INVENTORY, frames=frames)
+    srl = Pipeline(FakeModel(), senses=INVENTORY, inventory=frames)
     with serving(lambda: srl) as client:
         wait_until(lambda: client.get("/readyz").status == 200)
         answer = client.label(tokens=["They", "called"], predicates=[1], html=True)
@@ -94,7 +94,7 @@ def test_explain_adds_the_frame_of_the_sense_and_the_other_senses_of_the_word():
             Roleset("hide.01", "conceal", aliases=[("v", "hide")]),
         ]
     )
-    srl = Pipeline(FakeModel(), inventory=INVENTORY, frames=frames)
+    srl = Pipeline(FakeModel(), senses=INVENTORY, inventory=frames)
     with serving(lambda: srl) as client:
         wait_until(lambda: client.get("/readyz").status == 200)
         answer = client.label(tokens=["They", "called"], predicates=[1], explain=True)

@@ -21,13 +21,12 @@ from serving import wait_until
 from spansrl.inference.cutting import sentences_of
 from spansrl.inference.loading import shipped_model
 from spansrl.inference.pipeline import run_to_end
-from spansrl.inventory import FrameIndex
+from spansrl.inventory import PROPBANK, FrameIndex
 from spansrl.inventory.frame_files import Roleset
 from spansrl.inventory.frame_index import MODIFIERS
 from spansrl.server.app import STATIC
 from spansrl.server.labeling import Options
 from spansrl.structures import Argument, Proposition, Span
-from spansrl.visualize.palette import group_of
 
 TEXT = "The cat chased a mouse. It rained."
 LONG = "Yesterday the very old museum in the city center purchased the famous painting of the harbor."
@@ -100,7 +99,7 @@ def framed(pipeline, monkeypatch):
         return Proposition(index, args, "purchas", "purchase.01", type="verb", prob=0.9, sense_prob=0.8)
 
     monkeypatch.setattr(fake, "proposition", proposition)
-    pipeline.frames = FRAMES
+    pipeline.inventory = FRAMES
 
 
 class Page:
@@ -591,7 +590,7 @@ def test_the_shipped_model_labels_the_examples_correctly():
 def test_the_card_ranks_the_other_senses_by_probability():
     options = Options(explain=True)
     (sent,) = run_to_end(options.steps(srl := spansrl.load(), list(sentences_of("They called her."))))
-    (prop,) = json.loads(options.render(sent, srl.frames)["sentences"])["props"]
+    (prop,) = json.loads(options.render(sent, srl.inventory)["sentences"])["props"]
     probs = [other["prob"] for other in prop["alternatives"] if "prob" in other]
     assert len(probs) >= 2
     assert probs == sorted(probs, reverse=True)
@@ -705,7 +704,7 @@ def test_roles_have_the_colors_of_the_other_pictures(page):
         "import('/static/roles.js').then(({ groupOf }) => done(roles.map(groupOf)))",
         roles,
     )
-    assert found == [group_of(role) for role in roles]
+    assert found == [PROPBANK.group(role) for role in roles]
 
 
 def test_long_descriptions_of_roles_are_shortened_for_labels(page):

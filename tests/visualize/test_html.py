@@ -9,6 +9,7 @@ from drawn_sentences import CAT, HEBREW, HOSTILE, LONG, PICKED, SENTENCES, sente
 from hypothesis import given, settings
 
 from browser import console_errors, requested_urls
+from fake_model import SomeFrames
 from spansrl.structures import Argument, Document, Proposition, Sentence, Span
 from spansrl.visualize import STYLE, document_html, fragment_html, sentence_html
 
@@ -57,7 +58,7 @@ def test_hovering_shows_sense_meaning_and_probabilities():
     }
 
 
-class Frames:
+class Frames(SomeFrames):
     def definition(self, sense):
         return {"chase.01": "follow"}.get(sense)
 

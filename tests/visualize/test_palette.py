@@ -5,9 +5,10 @@ import re
 
 import pytest
 
+from spansrl.inventory import PROPBANK
 from spansrl.structures import Sentence
 from spansrl.visualize import STYLE
-from spansrl.visualize.palette import GROUPS, group_of
+from spansrl.visualize.palette import GROUPS
 from spansrl.visualize.palette import colors as colors_of
 from spansrl.visualize.svg import sentence_svg
 
@@ -144,4 +145,4 @@ def test_colors_of_a_terminal_can_be_read_on_black_and_on_white():
     ],
 )
 def test_a_role_has_the_group_of_what_it_belongs_to(role, group):
-    assert group_of(role) == group
+    assert PROPBANK.group(role) == group

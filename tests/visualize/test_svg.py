@@ -7,6 +7,7 @@ from drawn_sentences import CAT, HEBREW, HOSTILE, LONG, SENTENCES, prop, sentenc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fake_model import SomeFrames
 from spansrl.structures import Argument, Proposition, Span
 from spansrl.visualize import sentence_svg
 from spansrl.visualize.characters import visible
@@ -72,7 +73,7 @@ def test_long_sentences_wrap_and_later_parts_say_whose_they_are():
 
 
 def test_hovering_tells_what_frames_know():
-    class Frames:
+    class Frames(SomeFrames):
         def definition(self, sense):
             return "rest"
 

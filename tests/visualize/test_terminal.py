@@ -10,10 +10,11 @@ from drawn_sentences import CAT, HOSTILE, LONG, NESTED, PICKED, SENTENCES, prop,
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fake_model import SomeFrames
+from spansrl.inventory import PROPBANK
 from spansrl.structures import Argument, Sentence, Span
 from spansrl.visualize import sentence_text
 from spansrl.visualize.characters import columns
-from spansrl.visualize.marks import short
 
 
 def meant(role: str, start: int, meaning: str, end: int | None = None) -> Argument:
@@ -83,7 +84,7 @@ def test_predicates_of_one_sense_are_listed_once():
 
 
 def test_frames_provide_missing_meanings():
-    class Chasing:
+    class Chasing(SomeFrames):
         def definition(self, sense):
             return None
 
@@ -185,7 +186,9 @@ def test_every_word_and_every_role_is_there(name):
     sent = SENTENCES[name]
     drawn = sentence_text(sent, width=60)
     assert all(word in drawn for word in sent.tokens)
-    assert all(short(arg.role) in drawn or arg.role in drawn for prop in sent.props for arg in prop.args)
+    assert all(
+        PROPBANK.short(arg.role) in drawn or arg.role in drawn for prop in sent.props for arg in prop.args
+    )
 
 
 def test_a_drawing_for_the_terminal_imports_no_other_pictures():

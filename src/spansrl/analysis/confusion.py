@@ -14,7 +14,7 @@ from spansrl.analysis.charts import HeatMap
 from spansrl.analysis.inputs import Inputs, System
 from spansrl.analysis.tables import Cell, Picture, Section, Table, columns
 from spansrl.evaluation.counts import percent
-from spansrl.tags import is_core
+from spansrl.inventory import PROPBANK
 
 NAME, TITLE = "confusion", "Label confusion"
 LARGEST = 16  # labels in a matrix; the others share one row and one column
@@ -71,7 +71,7 @@ def _listed(errors: Mapping[tuple[str, str], int]) -> list[str]:
         for role in pair:
             weights[role] += n
     most = sorted(weights, key=lambda role: (-weights[role], role))[:LARGEST]
-    return sorted(most, key=lambda role: (not is_core(role), short_name(role)))
+    return sorted(most, key=lambda role: (not PROPBANK.role(role).is_core, short_name(role)))
 
 
 def _cells(system: System, number: int) -> Table:

@@ -19,8 +19,8 @@ from spansrl.evaluation import score
 from spansrl.evaluation.counts import percent
 from spansrl.inference.batching import batches_by_length
 from spansrl.inference.model import score_propositions
+from spansrl.inventory import PROPBANK, RoleTable
 from spansrl.structures import Argument, Sentence
-from spansrl.tags import is_core
 
 NAME, TITLE = "decoders", "Decoders compared"
 DECODERS: tuple[Decoder, ...] = ("argmax", "greedy", "exact")
@@ -50,6 +50,7 @@ def compare_decoders(model: SpanModel, inputs: Inputs) -> Comparison:
     """Score every gold predicate once and decode its scores with every decoder."""
     roles = model.model.roles
     index = {role: k for k, role in enumerate(roles)}
+    table = RoleTable(list(map(PROPBANK.role, roles)))
     props = [replace(sent, props=(prop,)) for sent in inputs.gold for prop in sent.props]
     answers: dict[Decoder, list[Args]] = {decoder: [()] * len(props) for decoder in DECODERS}
     sums = {decoder: [0.0] * len(props) for decoder in DECODERS}
@@ -57,7 +58,7 @@ def compare_decoders(model: SpanModel, inputs: Inputs) -> Comparison:
     for rows in batches_by_length([len(sent) for sent in props], limit=_BATCH_TOKENS):
         scores = score_propositions(model.model, [props[k] for k in rows])
         for decoder in DECODERS:
-            decoded = scores.decode(roles, decoder=decoder, order=model.order)
+            decoded = scores.decode(table, decoder=decoder, order=model.order)
             for n, (k, args) in enumerate(zip(rows, decoded, strict=True)):
                 answers[decoder][k] = args
                 sums[decoder][k] = _sum(scores, n, args, index)
@@ -71,7 +72,7 @@ def overlaps(args: Args) -> bool:
 
 
 def repeats_core(args: Args) -> bool:
-    core = [arg.role for arg in args if is_core(arg.role)]
+    core = [arg.role for arg in args if PROPBANK.role(arg.role).is_core]
     return len(core) != len(set(core))
 
 

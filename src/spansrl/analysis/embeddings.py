@@ -12,7 +12,7 @@ from spansrl.analysis.charts import Points
 from spansrl.analysis.confusion import short_name
 from spansrl.analysis.inputs import Inputs, Vectors
 from spansrl.analysis.tables import Picture, Section, Table, columns
-from spansrl.tags import is_core
+from spansrl.inventory import PROPBANK
 
 NAME, TITLE = "embeddings", "Label embeddings"
 KINDS = ("core", "modifier", "R- and C-")
@@ -36,9 +36,8 @@ def embeddings(inputs: Inputs) -> Section:
 
 def kind_of(role: str) -> int:
     """The index of a label's kind in KINDS."""
-    if role.startswith(("R-", "C-")):
-        return 2
-    return 0 if is_core(role) else 1
+    found = PROPBANK.role(role)
+    return 2 if found.base != role else 0 if found.is_core else 1
 
 
 def project(vectors: Vectors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

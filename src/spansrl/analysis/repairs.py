@@ -26,8 +26,9 @@ from spansrl.analysis.tables import Picture, Section, Table, columns
 from spansrl.evaluation import score
 from spansrl.evaluation.counts import percent
 from spansrl.evaluation.frames import frames_of
+from spansrl.inventory import PROPBANK
 from spansrl.structures import Argument, Proposition, Sentence, Span
-from spansrl.tags import Phrase, is_core
+from spansrl.tags import Phrase
 
 NAME, TITLE = "errors", "Kinds of errors"
 BEYOND = "more than one repair"  # errors that remain after all of them
@@ -77,7 +78,11 @@ def fix_labels(gold: Spans, predicted: Spans) -> tuple[Spans, int]:
 
 def move_core(gold: Spans, predicted: Spans) -> tuple[Spans, int]:
     in_gold, in_predicted = (Counter(phrase.role for phrase in side) for side in (gold, predicted))
-    target = {p.role: p for p in gold if is_core(p.role) and in_gold[p.role] == in_predicted[p.role] == 1}
+    target = {
+        p.role: p
+        for p in gold
+        if PROPBANK.role(p.role).is_core and in_gold[p.role] == in_predicted[p.role] == 1
+    }
     moved = tuple(p if _overlap(p, target.get(p.role, p)) else target[p.role] for p in predicted)
     return moved, _changes(predicted, moved)
 

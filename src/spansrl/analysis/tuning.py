@@ -150,6 +150,7 @@ class CachedModel:
 
     def __init__(self, model: Model) -> None:
         self.roles = model.roles
+        self.roles_of = model.roles_of
         self.finds_predicates = model.finds_predicates
         self._model = model
         self._known: dict[tuple[Any, ...], Any] = {}

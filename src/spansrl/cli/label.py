@@ -142,7 +142,7 @@ def command(
                 sentences = _with_precomputed(pipeline, precomputed, sentences)
             labeled = _in_growing_groups(pipeline, sentences, predicates)
         auxiliaries = predicates not in (None, "all")
-        losses = write_labeled(out, labeled, output_format, pipeline.frames, auxiliaries=auxiliaries)
+        losses = write_labeled(out, labeled, output_format, pipeline.inventory, auxiliaries=auxiliaries)
     if losses:
         click.echo(f"spansrl: {losses}", err=True)
 

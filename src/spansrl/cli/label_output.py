@@ -24,7 +24,7 @@ from spansrl.formats.jsonl import jsonl_lines
 from spansrl.structures import ROW_COLUMNS, Sentence
 
 if TYPE_CHECKING:
-    from spansrl.inventory import FrameIndex
+    from spansrl.inventory import RoleInventory
 
 PRETTY, PARQUET = "pretty", "parquet"
 OUTPUTS = (PRETTY, "json", "csv", "tsv", "html", "svg", PARQUET, *WRITABLE)
@@ -46,7 +46,7 @@ def format_to_write(path: str) -> str:
 
 
 def write_labeled(
-    path: str, sentences: Iterable[Sentence], format: str, frames: FrameIndex | None, *, auxiliaries: bool
+    path: str, sentences: Iterable[Sentence], format: str, frames: RoleInventory | None, *, auxiliaries: bool
 ) -> Losses | None:
     """Write sentences as they arrive, and return what the format could not hold; files appear atomically.
 
@@ -71,7 +71,7 @@ def _without_auxiliaries(sent: Sentence) -> Sentence:
     return replace(sent, props=tuple(prop for prop in sent.props if prop.args or prop.type != "auxiliary"))
 
 
-def _drawn(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Iterator[str]:
+def _drawn(sentences: Iterable[Sentence], path: str, frames: RoleInventory | None) -> Iterator[str]:
     """Yield drawings, in color on a terminal unless NO_COLOR is set."""
     from spansrl.visualize import sentence_text
 
@@ -86,7 +86,7 @@ def _drawn(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) 
         yield f"{drawing}\n" if number == 0 else f"\n{drawing}\n"
 
 
-def _json(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Iterator[str]:
+def _json(sentences: Iterable[Sentence], path: str, frames: RoleInventory | None) -> Iterator[str]:
     """Yield one JSON array, with one line per sentence."""
     separator = "[\n"
     for line in jsonl_lines(sentences, path):
@@ -96,7 +96,7 @@ def _json(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -
 
 
 def _table(
-    sentences: Iterable[Sentence], path: str, frames: FrameIndex | None, *, dialect: str
+    sentences: Iterable[Sentence], path: str, frames: RoleInventory | None, *, dialect: str
 ) -> Iterator[str]:
     """Yield a header and one row per argument, as in `Sentence.rows`."""
     buffer = io.StringIO()
@@ -114,7 +114,7 @@ def _table(
     yield buffer.getvalue()  # the header, if there was no sentence
 
 
-def _page(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Iterator[str]:
+def _page(sentences: Iterable[Sentence], path: str, frames: RoleInventory | None) -> Iterator[str]:
     from spansrl.visualize import document_html, sentence_html
 
     head, foot = document_html([]).split("</body>")
@@ -124,7 +124,7 @@ def _page(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -
     yield f"</body>{foot}"
 
 
-def _image(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) -> Iterator[str]:
+def _image(sentences: Iterable[Sentence], path: str, frames: RoleInventory | None) -> Iterator[str]:
     from spansrl.visualize import sentence_svg
 
     found = list(islice(sentences, 2))
@@ -134,7 +134,7 @@ def _image(sentences: Iterable[Sentence], path: str, frames: FrameIndex | None) 
     yield sentence_svg(found[0], frames=frames, auxiliaries=True)
 
 
-_WRITERS: dict[str, Callable[[Iterable[Sentence], str, FrameIndex | None], Iterator[str]]] = {
+_WRITERS: dict[str, Callable[[Iterable[Sentence], str, RoleInventory | None], Iterator[str]]] = {
     PRETTY: _drawn,
     "json": _json,
     "csv": partial(_table, dialect="excel"),

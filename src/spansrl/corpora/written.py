@@ -22,7 +22,7 @@ from spansrl.inventory.frame_store import load_frames
 from spansrl.language.english.lemmas import Lemmatizer
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Sentence
-from spansrl.tags import VERB, VERB_PIECE, base_role
+from spansrl.tags import VERB, VERB_PIECE
 
 TRAIN, DEV = "train", "dev"
 _PART = re.compile(r"\[([A-Z0-9-]+) ([^\[\]]+)\]|[^\s\[\]]+")
@@ -129,7 +129,7 @@ def _check_roles(roleset: str, roles: Sequence[str], frames: FrameIndex) -> None
             raise UnfitError(f"{role} is no role")
         if frames.rules_out(roleset, role):
             raise UnfitError("the sense does not have one of its roles")
-        if role.startswith("C-") and base_role(role) not in roles:
+        if (continued := frames.role(role).continues) and continued not in roles:
             raise UnfitError("it has C- without the role that it continues")
 
 

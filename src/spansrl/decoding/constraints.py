@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from spansrl.decoding.scores import Bools, Ints
-from spansrl.tags import is_core
+from spansrl.inventory.roles import Role
 
 Answer = TypeVar("Answer")
 
@@ -82,17 +82,17 @@ def only_with(n_roles: int, role: int, base: int | None) -> Automaton:
     return Automaton(step, np.array([True, False, True]))
 
 
-def constraints_of(roles: Sequence[str]) -> list[Automaton]:
+def constraints_of(roles: Sequence[Role]) -> list[Automaton]:
     """All constraints U, C and R on these roles."""
     found = []
-    index = {role: k for k, role in enumerate(roles)}
+    index = {role.name: k for k, role in enumerate(roles)}
     for k, role in enumerate(roles):
-        base = index.get(role[2:])
-        if is_core(role):
+        base = index.get(role.base)
+        if role.is_core:
             found.append(once(len(roles), k))
-        elif role.startswith("C-"):
+        elif role.continues:
             found.append(only_after(len(roles), k, base))
-        elif role.startswith("R-"):
+        elif role.refers_to:
             found.append(only_with(len(roles), k, base))
     return found
 

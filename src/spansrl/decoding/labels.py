@@ -6,17 +6,16 @@ log P(r | i, j) = F(i, j, r) − log(1 + Σ_r' exp F(i, j, r')).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from spansrl.decoding.candidates import SearchScores
-from spansrl.decoding.scores import Arrays, Decoder, Floats, Ints, Order, StartEnd, check_decoding
+from spansrl.decoding.scores import Arrays, Decoder, Floats, Ints, Order, StartEnd, fit_to_roles
 from spansrl.decoding.searching import take_in_order
 from spansrl.decoding.spans import Chosen, arguments, search_spans
+from spansrl.inventory.roles import RoleTable
 from spansrl.structures import Argument
-from spansrl.tags import is_core
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +29,26 @@ class LabelScores(StartEnd):
         return cls(arrays["start"], arrays["end"], lengths, pred)
 
     def decode(
-        self, roles: Sequence[str], *, decoder: Decoder = "greedy", order: Order = "prob"
+        self, roles: RoleTable, *, decoder: Decoder = "greedy", order: Order = "prob"
     ) -> list[tuple[Argument, ...]]:
-        check_decoding(self.start.shape[2], roles, decoder, order)
+        own = fit_to_roles(self, roles, (len(self.pred), self.start.shape[2]), decoder, order)
         if decoder == "marginals" or (decoder in ("greedy", "argmax") and order == "prob"):
-            chosen = self._search_by_prob(roles, decoder)
+            chosen = own._search_by_prob(roles, decoder)
         else:
-            scores = SearchScores(self.start, self.end, -self.handicap, 0.0, self.lengths, self.pred)
+            scores = SearchScores(own.start, self.end, -self.handicap, 0.0, self.lengths, self.pred)
             chosen = search_spans(scores, roles, decoder)
-        return arguments(chosen, roles, len(self.pred), self.log_prob)
+        return arguments(chosen, roles, len(self.pred), own.log_prob)
 
-    def _search_by_prob(self, roles: Sequence[str], decoder: Decoder) -> Chosen:
-        core = [is_core(role) for role in roles]
+    def _search_by_prob(self, roles: RoleTable, decoder: Decoder) -> Chosen:
+        core = roles.mask((len(self.pred), self.start.shape[2]), lambda role: role.is_core)
         found = []
         for n in range(len(self.pred)):
             candidates = self._candidates(n)
             role, first, last = candidates
             log_prob = self.log_prob(np.full_like(role, n), role, first, last)
             found += [
-                (n, *pick) for pick in take_in_order(candidates, log_prob, core, argmax=decoder == "argmax")
+                (n, *pick)
+                for pick in take_in_order(candidates, log_prob, core[n], argmax=decoder == "argmax")
             ]
         return Chosen(*np.array(found, dtype=np.intp).reshape(-1, 4).T)
 

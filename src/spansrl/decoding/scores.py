@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, Self, get_args
+from typing import Any, Literal, Protocol, Self, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spansrl.errors import ConfigError, DataError
+from spansrl.inventory.roles import RoleTable
 from spansrl.structures import Argument
 
 Floats = NDArray[np.floating[Any]]
@@ -39,7 +40,7 @@ class Scores(Protocol):
         """The named arrays with their roles in another order."""
 
     def decode(
-        self, roles: Sequence[str], *, decoder: Decoder = "greedy", order: Order = "prob"
+        self, roles: RoleTable, *, decoder: Decoder = "greedy", order: Order = "prob"
     ) -> list[tuple[Argument, ...]]:
         """The arguments of each proposition, sorted by span."""
 
@@ -91,11 +92,16 @@ class StartEnd:
         return replace(self, start=np.where(ruled_out[:, None], -np.inf, self.start))
 
 
-def check_decoding(n_roles: int, roles: Sequence[str], decoder: str, order: str) -> None:
-    """Raise unless the roles fit the scores, and the decoder and its order exist."""
-    if len(roles) != n_roles:
-        raise DataError(f"expected {n_roles} role names, one per column of the scores, found {len(roles)}")
+S = TypeVar("S", bound=Scores)
+
+
+def fit_to_roles(scores: S, roles: RoleTable, shape: tuple[int, int], decoder: str, order: str) -> S:
+    """The scores of (N, R) without columns that are no roles; raises unless roles fit, and decoder exists."""
+    roles.check(*shape)
     if decoder not in DECODERS:
         raise ConfigError(f"unknown decoder {decoder!r}. Choose from: {', '.join(DECODERS)}")
     if order not in ORDERS:
         raise ConfigError(f"unknown order {order!r}. Choose from: {', '.join(ORDERS)}")
+    if roles.which is None:
+        return scores
+    return scores.without_roles(~roles.mask(shape, lambda role: True))

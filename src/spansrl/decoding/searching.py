@@ -12,6 +12,7 @@ import numpy as np
 from spansrl.decoding.candidates import Columns, Pick, ranked
 from spansrl.decoding.constraints import Automaton, anything, constraints_of, once, search_under
 from spansrl.decoding.scores import Bools, Floats, Ints
+from spansrl.inventory.roles import Role
 
 
 def needs_search(columns: Columns, first: Ints, last: Ints, core: Bools) -> Bools:
@@ -31,7 +32,7 @@ def needs_search(columns: Columns, first: Ints, last: Ints, core: Bools) -> Bool
 
 
 def take_in_order(
-    candidates: tuple[Ints, Ints, Ints], rank: Floats, core: Sequence[bool], *, argmax: bool = False
+    candidates: tuple[Ints, Ints, Ints], rank: Floats, core: Bools, *, argmax: bool = False
 ) -> list[tuple[int, int, int]]:
     """Take candidates (role, first token, last token) by descending rank, no overlap and no core role twice.
 
@@ -129,10 +130,10 @@ def _best_within(problem: Problem, null: Floats, begin: int, stop: int) -> tuple
     return None if best == -np.inf else (-best, begin + first, begin + first + width, k)
 
 
-def search_exactly(problem: Problem, roles: Sequence[str] | None = None) -> list[Pick]:
+def search_exactly(problem: Problem, roles: Sequence[Role] | None = None) -> list[Pick]:
     """The candidates with the greatest sum of F − Null that do not overlap and do not repeat a core role.
 
-    Given the m columns' role names, C- and R- roles need their base too (see `constraints`).
+    Given the m columns' roles, those that continue or refer to another need it too (see `constraints`).
     """
     m = len(problem.null)
     relaxed = anything(m)

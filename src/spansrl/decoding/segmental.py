@@ -10,15 +10,15 @@ a span is again a start score plus an end score: [A(i) + s_r(i)] + [e_r(j) + K(j
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from spansrl.decoding.candidates import SearchScores
-from spansrl.decoding.scores import Arrays, Decoder, Floats, Ints, Order, StartEnd, check_decoding
+from spansrl.decoding.scores import Arrays, Decoder, Floats, Ints, Order, StartEnd, fit_to_roles
 from spansrl.decoding.spans import arguments, search_spans
+from spansrl.inventory.roles import RoleTable
 from spansrl.structures import Argument
 
 
@@ -38,12 +38,12 @@ class SegmentalScores(StartEnd):
         return cls(arrays["start"], arrays["end"], lengths, pred, outside=arrays["outside"])
 
     def decode(
-        self, roles: Sequence[str], *, decoder: Decoder = "greedy", order: Order = "prob"
+        self, roles: RoleTable, *, decoder: Decoder = "greedy", order: Order = "prob"
     ) -> list[tuple[Argument, ...]]:
         """The arguments of each proposition, with their marginals; greedy search goes by these."""
-        check_decoding(self.start.shape[2], roles, decoder, order)
-        marginals = self.marginals()
-        scores = self._most_probable() if decoder in ("exact", "constrained") else self._likely(marginals)
+        own = fit_to_roles(self, roles, (len(self.pred), self.start.shape[2]), decoder, order)
+        marginals = own.marginals()
+        scores = own._most_probable() if decoder in ("exact", "constrained") else own._likely(marginals)
         chosen = search_spans(scores, roles, decoder)
         return arguments(chosen, roles, len(self.pred), marginals.log_prob)
 

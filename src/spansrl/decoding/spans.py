@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from spansrl.decoding.candidates import Columns, Pick, SearchScores, best_candidates, columns_with_candidates
-from spansrl.decoding.scores import Arrays, Bools, Decoder, Floats, Ints, Order, StartEnd, check_decoding
+from spansrl.decoding.scores import Arrays, Bools, Decoder, Floats, Ints, Order, StartEnd, fit_to_roles
 from spansrl.decoding.searching import needs_search, problem_of, search_exactly, search_greedily
+from spansrl.inventory.roles import Role, RoleTable
 from spansrl.structures import Argument, Span
-from spansrl.tags import is_core
 
 # Log-probabilities (P,) of chosen spans, from their propositions, roles, first and last tokens (P,) each.
 LogProbs = Callable[[Ints, Ints, Ints, Ints], Floats]
@@ -44,12 +44,12 @@ class SpanScores(StartEnd):
         return self.start[rows, self.pred].astype(np.float64) + self.end[rows, self.pred]
 
     def decode(
-        self, roles: Sequence[str], *, decoder: Decoder = "greedy", order: Order = "prob"
+        self, roles: RoleTable, *, decoder: Decoder = "greedy", order: Order = "prob"
     ) -> list[tuple[Argument, ...]]:
-        check_decoding(self.start.shape[2], roles, decoder, order)
+        own = fit_to_roles(self, roles, self.log_z.shape, decoder, order)
         by_prob = decoder == "marginals" or (decoder == "greedy" and order == "prob")
         offset = self.log_z if by_prob else 0.0
-        scores = SearchScores(self.start, self.end, self.null, offset, self.lengths, self.pred)
+        scores = SearchScores(own.start, self.end, self.null, offset, self.lengths, self.pred)
         picks = search_spans(scores, roles, decoder)
         return arguments(picks, roles, len(self.pred), self.log_prob)
 
@@ -100,7 +100,7 @@ class Chosen(NamedTuple):
     last: Ints  # (P,)
 
 
-def search_spans(scores: SearchScores, roles: Sequence[str], decoder: Decoder) -> Chosen:
+def search_spans(scores: SearchScores, roles: RoleTable, decoder: Decoder) -> Chosen:
     """The candidates that a decoder chooses."""
     if not scores.start.size:
         return Chosen(*[np.zeros(0, dtype=np.intp)] * 4)
@@ -108,19 +108,19 @@ def search_spans(scores: SearchScores, roles: Sequence[str], decoder: Decoder) -
     first, last = best_candidates(columns)  # (M,), (M,)
     picks = list(map(Pick, range(len(first)), first.tolist(), last.tolist()))
     if decoder != "argmax":
-        core = np.array([is_core(role) for role in roles], dtype=bool)[columns.role]  # (M,)
+        where, shape = (columns.prop, columns.role), (len(scores.pred), scores.start.shape[2])
+        core = roles.mask(shape, lambda role: role.is_core)[where]  # (M,)
         hard = needs_search(columns, first, last, core)  # (N,)
         if decoder == "constrained":
-            linked = np.array([role[:2] in ("C-", "R-") for role in roles], dtype=bool)
-            hard[columns.prop[linked[columns.role]]] = True
+            hard[columns.prop[roles.mask(shape, lambda role: role.base != role.name)[where]]] = True
         picks = [picks[column] for column in np.flatnonzero(~hard[columns.prop])]
         for prop in np.flatnonzero(hard).tolist():
-            picks.extend(_search(columns, core, prop, roles, decoder))
+            picks.extend(_search(columns, core, prop, roles.of(prop), decoder))
     column, first, last = np.array(picks, dtype=np.intp).reshape(-1, 3).T  # (P,) each
     return Chosen(columns.prop[column], columns.role[column], first, last)
 
 
-def _search(columns: Columns, core: Bools, prop: int, roles: Sequence[str], decoder: Decoder) -> list[Pick]:
+def _search(columns: Columns, core: Bools, prop: int, roles: Sequence[Role], decoder: Decoder) -> list[Pick]:
     problem = problem_of(columns, core, prop)
     if decoder in ("greedy", "marginals"):
         return search_greedily(problem)
@@ -130,7 +130,7 @@ def _search(columns: Columns, core: Bools, prop: int, roles: Sequence[str], deco
 
 
 def arguments(
-    chosen: Chosen, roles: Sequence[str], n_props: int, log_prob: LogProbs
+    chosen: Chosen, roles: RoleTable, n_props: int, log_prob: LogProbs
 ) -> list[tuple[Argument, ...]]:
     """Chosen spans as the arguments of each proposition, sorted by span."""
     # A log Z of single precision may be a little too small.
@@ -138,7 +138,7 @@ def arguments(
     order = np.lexsort((chosen.role, chosen.last, chosen.first))
     found: list[list[Argument]] = [[] for _ in range(n_props)]
     for n, r, i, j, p in zip(*(part[order].tolist() for part in (*chosen, prob)), strict=True):
-        found[n].append(Argument(roles[r], Span(i, j + 1), p))
+        found[n].append(Argument(roles.of(n)[r].name, Span(i, j + 1), p))
     return [tuple(args) for args in found]
 
 

@@ -14,13 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spansrl.decoding.constraints import Automaton, anything, constraints_of, search_under
-from spansrl.decoding.scores import Arrays, Bools, Decoder, Floats, Ints, Order, check_decoding
+from spansrl.decoding.scores import Arrays, Bools, Decoder, Floats, Ints, Order, fit_to_roles
 from spansrl.decoding.searching import take_in_order
 from spansrl.decoding.spans import Chosen, arguments
 from spansrl.decoding.tag_marginals import SegmentMarginals, segment_marginals
 from spansrl.errors import DataError
+from spansrl.inventory.roles import RoleTable
 from spansrl.structures import Argument, Span
-from spansrl.tags import is_core, phrases_from_bio
+from spansrl.tags import phrases_from_bio
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,39 +52,43 @@ class TagScores:
         return taken | ({"transitions": taken["transitions"][tags]} if "transitions" in taken else {})
 
     def decode(
-        self, roles: Sequence[str], *, decoder: Decoder = "greedy", order: Order = "prob"
+        self, roles: RoleTable, *, decoder: Decoder = "greedy", order: Order = "prob"
     ) -> list[tuple[Argument, ...]]:
         """The arguments of the best tag sequence of each proposition in which the predicate is O.
 
         With `marginals`, the segments whose marginal exceeds 0.5, or less by the handicap, instead.
         """
-        check_decoding(self.emissions.shape[2] // 2, roles, decoder, order)
-        marginals = segment_marginals(self.emissions, self.transitions, self.first, self.lengths, self.pred)
+        own = fit_to_roles(self, roles, (len(self.pred), self.emissions.shape[2] // 2), decoder, order)
+        marginals = segment_marginals(own.emissions, self.transitions, self.first, self.lengths, self.pred)
         if decoder == "marginals":
             return arguments(self._likely(marginals, roles), roles, len(self.pred), marginals.log_prob)
-        paths = self._best_paths(roles, decoder)
-        names = tag_names(roles)
-        found = arguments_from_tags(paths, names, lengths=self.lengths, pred=self.pred)
+        paths = own._best_paths(roles, decoder)
+        found = arguments_from_tags(paths, self._tags, lengths=self.lengths, pred=self.pred)
         return _with_probs(found, roles, marginals)
 
-    def _likely(self, marginals: SegmentMarginals, roles: Sequence[str]) -> Chosen:
-        core = [is_core(role) for role in roles]
+    @property
+    def _tags(self) -> list[str]:
+        """The names of the tags, with the columns of roles in place of their names."""
+        return tag_names([str(column) for column in range(self.emissions.shape[2] // 2)])
+
+    def _likely(self, marginals: SegmentMarginals, roles: RoleTable) -> Chosen:
+        core = roles.mask((len(self.pred), self.emissions.shape[2] // 2), lambda role: role.is_core)
         least = np.broadcast_to(-np.logaddexp(0.0, self.handicap), self.pred.shape).tolist()
         found = []
         for n, (pred, length) in enumerate(zip(self.pred.tolist(), self.lengths.tolist(), strict=True)):
             candidates = role, first, last = marginals.above(n, least[n], pred, length)
             rank = marginals.log_prob(np.full_like(role, n), role, first, last)
-            found += [(n, *pick) for pick in take_in_order(candidates, rank, core)]
+            found += [(n, *pick) for pick in take_in_order(candidates, rank, core[n])]
         return Chosen(*np.array(found, dtype=np.intp).reshape(-1, 4).T)
 
-    def _best_paths(self, roles: Sequence[str], decoder: Decoder) -> Ints:
+    def _best_paths(self, roles: RoleTable, decoder: Decoder) -> Ints:
         """(N, T) the best tag sequences, −1 at padding."""
         emissions = self.emissions.copy()
         emissions[:, :, 0] -= np.reshape(self.handicap, (-1, 1))
         emissions[np.arange(len(self.pred)), self.pred, 1:] = -np.inf
         if decoder != "constrained":
             return viterbi(emissions, self.transitions, self.first, lengths=self.lengths)
-        allowed, first = bio_transitions(tag_names(roles))
+        allowed, first = bio_transitions(self._tags)
         bio = replace(
             self,
             emissions=emissions,
@@ -92,18 +97,19 @@ class TagScores:
         )
         return bio._constrained(roles)
 
-    def _constrained(self, roles: Sequence[str]) -> Ints:
+    def _constrained(self, roles: RoleTable) -> Ints:
         """(N, T) the best legal paths, −1 at padding."""
-        constraints = constraints_of(roles)
+        known = {own: constraints_of(own) for own in roles.lists}
         paths = viterbi(self.emissions, self.transitions, self.first, lengths=self.lengths)
         for n, length in enumerate(self.lengths.tolist()):
             emissions = self.emissions[n, :length].astype(np.float64)
+            constraints = known[roles.of(n)]
 
             def search(automaton: Automaton, emissions: Floats = emissions) -> list[int]:
                 return viterbi_under(automaton, emissions, self.transitions, self.first)
 
             if not all(constraint.accepts(_roles(paths[n, :length].tolist())) for constraint in constraints):
-                paths[n, :length] = search_under(constraints, anything(len(roles)), search, _roles)
+                paths[n, :length] = search_under(constraints, anything(len(roles.of(n))), search, _roles)
         return paths
 
     def gain(self, prop: Ints, role: Ints, first: Ints, last: Ints) -> Floats:
@@ -118,15 +124,17 @@ class TagScores:
 
 
 def _with_probs(
-    found: Sequence[tuple[Argument, ...]], roles: Sequence[str], marginals: SegmentMarginals
+    found: Sequence[tuple[Argument, ...]], roles: RoleTable, marginals: SegmentMarginals
 ) -> list[tuple[Argument, ...]]:
-    """The same arguments with their marginal probabilities."""
-    index = {role: r for r, role in enumerate(roles)}
-    rows = [(n, index[arg.role], arg.start, arg.end - 1) for n, args in enumerate(found) for arg in args]
+    """Arguments whose roles are columns, with the roles' names and marginal probabilities."""
+    rows = [(n, int(arg.role), arg.start, arg.end - 1) for n, args in enumerate(found) for arg in args]
     probs = iter(
         np.exp(np.minimum(marginals.log_prob(*np.array(rows, np.intp).reshape(-1, 4).T), 0.0)).tolist()
     )
-    return [tuple(replace(arg, prob=next(probs)) for arg in args) for args in found]
+    return [
+        tuple(replace(arg, role=roles.of(n)[int(arg.role)].name, prob=next(probs)) for arg in args)
+        for n, args in enumerate(found)
+    ]
 
 
 def tag_names(roles: Sequence[str]) -> list[str]:

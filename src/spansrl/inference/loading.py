@@ -19,7 +19,7 @@ from spansrl.inference.lexicon import LEXICON, read_lexicon
 from spansrl.inference.model import Model
 from spansrl.inference.pipeline import ENCODER_BATCH, SCORING_BATCH, Pipeline, check_min_prob
 from spansrl.inference.runtime import PRECISIONS, OnnxModel, Precision
-from spansrl.inventory import FrameIndex, load_frames
+from spansrl.inventory import PROPBANK, FrameIndex, load_frames
 from spansrl.language.english.tokenizer import MAX_TOKENS
 
 CALIBRATION = "calibration.json"
@@ -95,16 +95,16 @@ def load(
         check_min_prob(min_prob)
     if not isinstance(frames, (bool, FrameIndex)):
         raise ConfigError(f"frames is {frames!r}; expected True, False or a FrameIndex")
-    known = load_frames() if frames is True else frames or None
-    if rule_out_roles and known is None:
+    known = load_frames() if frames is True else frames or PROPBANK
+    if rule_out_roles and not len(known):
         raise ConfigError("rule_out_roles needs PropBank frames; leave out frames=False")
     directory = ModelDirectory.read(find_model(model))
     pipeline = Pipeline.plain(*_load_model(directory, threads, precision, device))
     pipeline = replace(
         pipeline,
         calibration=read_calibration(directory.path),
-        frames=known,
-        rule_out_roles=known is not None if rule_out_roles is None else rule_out_roles,
+        inventory=known,
+        rule_out_roles=len(known) > 0 if rule_out_roles is None else rule_out_roles,
         decoder=decoder or pipeline.decoder,
         min_prob=min_prob,
         # Batches are small: labeling several at once is faster than sharing the work of one.
@@ -118,7 +118,7 @@ def _for_text(pipeline: Pipeline, directory: ModelDirectory) -> Pipeline:
     has_lexicon = directory.senses and (directory.path / LEXICON).exists()
     return replace(
         pipeline,
-        inventory=read_lexicon(directory.path, directory.senses) if has_lexicon else None,
+        senses=read_lexicon(directory.path, directory.senses) if has_lexicon else None,
         max_tokens=MAX_TOKENS,
         encoder_batch=ENCODER_BATCH,
         scoring_batch=SCORING_BATCH,

@@ -48,6 +48,12 @@ class Model(Protocol):
     def roles(self) -> Sequence[str]:
         """The names of the scores' role axis."""
 
+    def roles_of(self, sense: str | None) -> Sequence[str]:
+        """The names of the role axis for a predicate with this sense: `roles`, unless roles depend on it.
+
+        Then there may be fewer of them than columns; those behind are not used.
+        """
+
     @property
     def finds_predicates(self) -> bool:
         """Whether encodings have `classes`; without them, predicates must be given."""

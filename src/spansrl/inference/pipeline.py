@@ -27,9 +27,9 @@ from spansrl.inference.batching import batches_by_length
 from spansrl.inference.calibration import Calibration, log_odds
 from spansrl.inference.config import OutputConfig
 from spansrl.inference.cutting import LanguageCheck, joined, pieces_of, sentences_of
-from spansrl.inference.model import NO_PREDICATE, Encoding, Floats, Model, Prepared, Tokens
+from spansrl.inference.model import NO_PREDICATE, Encoding, Floats, Model, Prepared, Senses, Tokens
 from spansrl.inference.predicates import GIVEN, Predicates, Wanted
-from spansrl.inventory import FrameIndex
+from spansrl.inventory import PROPBANK, RoleInventory, RoleTable
 from spansrl.inventory.particles import multiword_spans
 from spansrl.inventory.senses import SenseInventory
 from spansrl.language.english.tokenizer import MAX_TOKENS
@@ -90,9 +90,9 @@ class Pipeline:
     """A trained model that labels text; `load` returns one."""
 
     model: Model
-    inventory: SenseInventory | None = None
+    senses: SenseInventory | None = None  # those of the training data; None: senses are not labeled
     calibration: Calibration = field(default_factory=Calibration)
-    frames: FrameIndex | None = None
+    inventory: RoleInventory = PROPBANK
     rule_out_roles: bool = False  # core roles that the predicate's frame does not have
     decoder: Decoder = "greedy"
     order: Order = "prob"
@@ -117,7 +117,7 @@ class Pipeline:
         )
 
     def __repr__(self) -> str:
-        senses = 0 if self.inventory is None else len(self.inventory)
+        senses = 0 if self.senses is None else len(self.senses)
         known = f"{counted(len(self.model.roles), 'role')}, {counted(senses, 'sense')}"
         return f"<Pipeline {known}, {self.decoder} decoder>"
 
@@ -300,9 +300,9 @@ class Pipeline:
         word = tokens[pred]
         if not can_be_predicate(word):
             return np.inf
-        if type in ("noun", "adjective") and self.inventory is not None and self.frames is not None:
-            lemma = self.inventory.lemmatizer.lemma(word, type)
-            if not (self.inventory.seen(word, type) or self.frames.rolesets(lemma, type)):
+        if type in ("noun", "adjective") and self.senses is not None and len(self.inventory):
+            lemma = self.senses.lemmatizer.lemma(word, type)
+            if not (self.senses.seen(word, type) or self.inventory.rolesets(lemma, type)):
                 return np.inf
         return NAME_HANDICAP if type == "noun" and may_be_name(tokens, pred) else 0.0
 
@@ -310,7 +310,7 @@ class Pipeline:
         self, items: Sequence[tuple[Sentence, Proposition]], logits: Floats | None
     ) -> list[Proposition]:
         """The propositions with their senses, given the scores of these (N, V)."""
-        if self.inventory is None or logits is None:
+        if self.senses is None or logits is None:
             return [prop for _, prop in items]
         return [self._sense(sent, prop, own) for (sent, prop), own in zip(items, logits, strict=True)]
 
@@ -322,15 +322,15 @@ class Pipeline:
         min_prob: float | None,
     ) -> Iterator[Proposition]:
         """The propositions, which have their senses, with their arguments."""
-        roles = self.model.roles
-        if self.rule_out_roles and self.frames is not None:
-            senses = [prop.sense for prop in props]
-            arguments = arguments.without_roles(ruled_out(roles, senses, self.frames))
+        senses = [prop.sense for prop in props]
+        table = role_table(self.model, senses, self.inventory)
+        if self.rule_out_roles:
+            arguments = arguments.without_roles(ruled_out(table, senses, self.inventory))
         limits = [self.calibration.limits_of(prop.type) for prop in props]
         handicap = np.array([own.handicap for own in limits])  # (N,)
         if handicap.any():
             arguments = arguments.with_handicap(handicap)
-        decoded = arguments.decode(roles, decoder=self.decoder, order=self.order)
+        decoded = arguments.decode(table, decoder=self.decoder, order=self.order)
         for (sent, _), prop, own, args in zip(items, props, limits, decoded, strict=True):
             known = (self._argument(prop, arg) for arg in args)
             least = own.min_prob if min_prob is None else min_prob
@@ -338,14 +338,14 @@ class Pipeline:
             yield replace(prop, args=shown, v=_verb(sent, prop, shown))
 
     def _sense(self, sent: Sentence, prop: Proposition, logits: Floats) -> Proposition:
-        assert self.inventory is not None
-        sense, prob = self.inventory.choose(sent.tokens, prop.pred, prop.type, logits, self.frames)
+        assert self.senses is not None
+        sense, prob = self.senses.choose(sent.tokens, prop.pred, prop.type, logits, self.inventory)
         sense_prob = float(self.calibration.senses(self._sense_log_odds(sense, prob, logits)))
         extra = {}
         if self.alternatives:  # they share what the chosen sense leaves
-            others = self.inventory.others(sent.tokens, prop.pred, prop.type, logits, sense)
+            others = self.senses.others(sent.tokens, prop.pred, prop.type, logits, sense)
             extra["alternatives"] = {name: (1 - sense_prob) * share for name, share in others.items()}
-        lemma = self.inventory.lemmatizer.lemma(sent.tokens[prop.pred], prop.type)
+        lemma = self.senses.lemmatizer.lemma(sent.tokens[prop.pred], prop.type)
         return replace(prop, lemma=lemma, sense=sense, sense_prob=sense_prob, extra=extra)
 
     def _sense_log_odds(self, sense: str, prob: float, logits: Floats) -> float:
@@ -353,9 +353,9 @@ class Pipeline:
 
         Most words can have one sense only; how well it fits among all senses distinguishes these.
         """
-        assert self.inventory is not None
+        assert self.senses is not None
         found = float(log_odds(prob))
-        k = self.inventory.index.get(sense)
+        k = self.senses.index.get(sense)
         if k is None:
             return (1 + AMONG_ALL) * found
         others = logits.astype(np.float64)
@@ -365,8 +365,8 @@ class Pipeline:
     def _argument(self, prop: Proposition, arg: Argument) -> Argument:
         prob = None if arg.prob is None else float(self.calibration.arguments(log_odds(arg.prob)))
         meaning = None
-        if self.frames is not None and prop.sense is not None:
-            meaning = self.frames.meaning(prop.sense, arg.role)
+        if prop.sense is not None:
+            meaning = self.inventory.meaning(prop.sense, arg.role)
         return replace(arg, prob=prob, meaning=meaning)
 
 
@@ -400,14 +400,26 @@ def _log_sum(scores: npt.NDArray[np.float64], axis: int) -> npt.NDArray[np.float
     return np.asarray(np.log(np.exp(scores - peak).sum(axis=axis) + 1e-300) + peak.squeeze(axis))
 
 
-def ruled_out(
-    roles: Sequence[str], senses: Sequence[str | None], frames: FrameIndex
-) -> npt.NDArray[np.bool_]:
-    """(N, R): the core roles that each proposition's sense does not have."""
-    return np.array(
-        [[sense is not None and frames.rules_out(sense, role) for role in roles] for sense in senses],
-        dtype=bool,
-    ).reshape(len(senses), len(roles))
+def role_table(model: Model, senses: Senses, inventory: RoleInventory) -> RoleTable:
+    """The roles of the columns of the scores of predicates with these senses."""
+    names = [model.roles_of(sense) for sense in senses]
+    distinct = list({id(own): own for own in [model.roles, *names]}.values())
+    lists = [list(map(inventory.role, own)) for own in distinct]
+    index = {id(own): k for k, own in enumerate(distinct)}
+    return RoleTable(*lists, which=None if len(lists) == 1 else [index[id(own)] for own in names])
+
+
+def ruled_out(table: RoleTable, senses: Senses, inventory: RoleInventory) -> npt.NDArray[np.bool_]:
+    """(N, R): the roles that each proposition's sense does not have."""
+    rows = {sense: table.of(n) for n, sense in enumerate(senses)}
+    known = {
+        sense: [sense is not None and inventory.rules_out(sense, role.name) for role in roles]
+        for sense, roles in rows.items()
+    }
+    found = np.zeros((len(senses), max(map(len, table.lists))), dtype=bool)
+    for row, sense in zip(found, senses, strict=True):
+        row[: len(known[sense])] = known[sense]
+    return found
 
 
 def check_min_prob(min_prob: object) -> None:

@@ -76,6 +76,9 @@ class OnnxModel:
         """Pickled and copied as the name of its directory: sessions of ONNX Runtime can be neither."""
         return OnnxModel.load, (self.directory.path.absolute(), self._threads, self.precision)
 
+    def roles_of(self, sense: str | None) -> Sequence[str]:
+        return self.roles
+
     def prepare(self, sentences: Sequence[Tokens]) -> Prepared:
         inputs, costs = self._inputs.prepare(sentences)
         return Prepared(sentences, costs, inputs)

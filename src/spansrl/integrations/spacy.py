@@ -29,9 +29,10 @@ from spansrl.inference.directory import ModelDirectory, write_bytes
 from spansrl.inference.loading import check_threads, load
 from spansrl.inference.pipeline import Pipeline
 from spansrl.inference.predicates import Wanted
+from spansrl.inventory.frame_index import MODIFIERS, PROPBANK
 from spansrl.language.english.tokenizer import iter_sentences
 from spansrl.structures import PREDICATE_TYPES, Document, Proposition, Sentence, Words
-from spansrl.visualize.palette import GROUPS, group_of
+from spansrl.visualize.palette import GROUPS
 
 try:
     import spacy.tokens
@@ -275,13 +276,13 @@ def _of_token(token: spacy.tokens.Token) -> tuple[Proposition, ...]:
 
 def _displacy_colors() -> dict[str, str]:
     """The colors of roles for displaCy's span style."""
-    roles = [f"ARG{number}" for number in range(6)] + [f"ARGM-{name}" for name in _MODIFIERS]
+    roles = [f"ARG{number}" for number in range(6)] + [f"ARGM-{name}" for name in MODIFIERS]
     return {"V": "#dddddd", "C-V": "#dddddd"} | {
-        f"{prefix}{role}": GROUPS[group_of(role)].light.line for role in roles for prefix in ("", "R-", "C-")
+        f"{prefix}{role}": GROUPS[PROPBANK.group(role)].light.line
+        for role in roles
+        for prefix in ("", "R-", "C-")
     }
 
-
-_MODIFIERS = ["TMP", "LOC", "DIR", "GOL", "MNR", "CAU", "PRP", "EXT", "COM", "PRD", "NEG", "MOD", "DIS"]
 
 Doc.set_extension("srl", getter=_of_doc, force=True)
 spacy.tokens.Span.set_extension("srl", getter=_of_span, force=True)

@@ -8,13 +8,20 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from spansrl.inventory.frame_files import Roleset
-from spansrl.tags import base_role
+from spansrl.inventory.roles import Role
 
 PARTS_OF_SPEECH = {"v": "verb", "n": "noun", "j": "adjective"}
 _TAGS = {"verb": "v", "auxiliary": "v", "noun": "n", "adjective": "j"}
 _NUMBERED = re.compile(r"A(?:RG)?([0-9])(?:-[A-Z]+)?")  # sometimes with a function: ARG1-DSP
 _MODIFIER = re.compile(r"(?:AM|ARGM)-(.+)")
 _AGENT_OF_CAUSE = ("AA", "ARGA")
+_CORE = re.compile(r"A(?:RG)?([0-5])")  # by the shared task's rules ARGA is none
+_GROUPS = {
+    "time": ("TMP",),
+    "place": ("LOC", "DIR", "GOL"),
+    "manner": ("MNR", "CAU", "PRP", "PNC", "EXT", "COM", "PRD", "REC"),
+}
+_GROUP = {modifier: group for group, modifiers in _GROUPS.items() for modifier in modifiers}
 
 # What modifiers mean with any sense; PropBank has no such texts.
 MODIFIERS = {
@@ -48,8 +55,18 @@ Entries = dict[str, tuple[str, dict[str, str]]]
 Aliases = dict[str, dict[str, list[str]]]
 
 
+@lru_cache(maxsize=1024)
+def propbank_role(name: str) -> Role:
+    """A role in the spelling of CoNLL-2005 (A0, R-A0) or of PropBank (ARG0, C-ARG1)."""
+    if name.startswith("C-"):
+        return Role(name, continues=name[2:])
+    return (
+        Role(name, refers_to=name[2:]) if name.startswith("R-") else Role(name, bool(_CORE.fullmatch(name)))
+    )
+
+
 class FrameIndex:
-    """Senses (`keep.01`) with their definitions and roles, and an index of words."""
+    """Senses (`keep.01`) with their definitions and roles, and an index of words: a RoleInventory."""
 
     def __init__(self, entries: Entries, aliases: Aliases, heads: Aliases) -> None:
         self._entries = entries
@@ -79,6 +96,28 @@ class FrameIndex:
     def __contains__(self, sense: object) -> bool:
         return sense in self._entries
 
+    def role(self, name: str) -> Role:
+        return propbank_role(name)
+
+    def short(self, role: str) -> str:
+        """The role in fewer letters.
+
+        >>> PROPBANK.short("ARG0"), PROPBANK.short("R-ARG1"), PROPBANK.short("ARGM-TMP")
+        ('A0', 'R-A1', 'TMP')
+        """
+        return role.replace("ARGM-", "").replace("AM-", "").replace("ARG", "A")
+
+    def group(self, role: str) -> str:
+        """The group of a role.
+
+        >>> [PROPBANK.group(role) for role in ("ARG0", "R-A0", "AM-TMP", "ARGM-MOD")]
+        ['arg0', 'arg0', 'time', 'clause']
+        """
+        base = propbank_role(role).base
+        if core := _CORE.fullmatch(base):
+            return f"arg{core[1]}"
+        return "arg5" if base in _AGENT_OF_CAUSE else _GROUP.get(base.rpartition("-")[2], "clause")
+
     def definition(self, sense: str) -> str | None:
         """Return the definition of a sense, or None if the frames do not have it."""
         entry = self._entries.get(sense)
@@ -100,7 +139,9 @@ class FrameIndex:
 
         A modifier without a meaning of its own for the sense has its general one.
         """
-        role = base_role(role)
+        if not self._entries:
+            return None
+        role = propbank_role(role).base
         own = self._entries[sense][1] if sense in self._entries else {}
         if numbered := _NUMBERED.fullmatch(role):
             return own.get(numbered[1]) or None
@@ -139,7 +180,7 @@ class FrameIndex:
 @lru_cache(maxsize=1024)  # a model asks about all of its roles for every predicate
 def _number(role: str) -> str | None:
     """The number of a core role: 2 for ARG2, A2, R-A2 and C-A2."""
-    found = _NUMBERED.fullmatch(base_role(role))
+    found = _NUMBERED.fullmatch(propbank_role(role).base)
     return None if found is None else found[1]
 
 
@@ -154,3 +195,6 @@ def _in_order(aliases: Aliases) -> Aliases:
         tag: {word: sorted(set(senses), key=lambda sense: key(word, sense)) for word, senses in words.items()}
         for tag, words in aliases.items()
     }
+
+
+PROPBANK = FrameIndex({}, {}, {})  # PropBank's roles, without its frames

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +17,10 @@ import numpy.typing as npt
 from spansrl.arrays import Vocabulary
 from spansrl.errors import ModelError
 from spansrl.inventory.particles import adjacent_particle, are_near, nearby_particles, particles
+from spansrl.inventory.roles import RoleInventory
 from spansrl.language.english.lemmas import AUXILIARY_SENSES, Lemmatizer, plain_form, predicate_type
 from spansrl.language.english.lemmas.derivation import likely_stem, relatives
 from spansrl.structures import Sentence
-
-if TYPE_CHECKING:
-    from spansrl.inventory.frame_index import FrameIndex
 
 Logits = npt.NDArray[np.floating[Any]]
 
@@ -103,7 +101,7 @@ class SenseInventory:
         pred: int,
         type: str | None,
         logits: Logits,
-        frames: FrameIndex | None = None,
+        frames: RoleInventory | None = None,
     ) -> tuple[str, float]:
         """Return the sense of the predicate `tokens[pred]` and its probability, given the logits (V,).
 

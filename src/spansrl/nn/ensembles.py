@@ -135,6 +135,9 @@ class Ensemble(ABC):
     def roles(self) -> Sequence[str]:
         return self.networks[0].roles.items
 
+    def roles_of(self, sense: str | None) -> Sequence[str]:
+        return self.roles
+
     def prepare(self, sentences: Sequence[Tokens]) -> Prepared:
         """Nothing yet: each expert makes its own inputs when it encodes."""
         return Prepared(sentences, lengths_of(sentences))

@@ -88,6 +88,9 @@ class TorchModel:
     def roles(self) -> Sequence[str]:
         return self.network.roles.items
 
+    def roles_of(self, sense: str | None) -> Sequence[str]:
+        return self.roles
+
     @property
     def finds_predicates(self) -> bool:
         return self.network.tasks is not None

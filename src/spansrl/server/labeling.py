@@ -17,7 +17,7 @@ from spansrl.errors import ConfigError
 from spansrl.inference.cutting import sentences_of
 from spansrl.inference.pipeline import Pipeline
 from spansrl.inference.predicates import GIVEN, PLURALS, Wanted
-from spansrl.inventory import FrameIndex
+from spansrl.inventory import RoleInventory
 from spansrl.language.english.detection import looks_english
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.visualize import sentence_html, sentence_svg
@@ -99,7 +99,7 @@ class Options(RequestModel):
             pipeline = replace(pipeline, decoder=decoder, alternatives=self.explain)
         return pipeline.steps(sentences, predicates=self.predicates, min_prob=self.min_prob)
 
-    def render(self, sent: Sentence, frames: FrameIndex | None) -> RenderedSentence:
+    def render(self, sent: Sentence, frames: RoleInventory) -> RenderedSentence:
         data = sent.to_dict()
         if self.explain:
             for prop, out in zip(sent.props, data["props"], strict=True):
@@ -150,12 +150,12 @@ class LabelJob:
         return _json_object(fields)
 
 
-def _explanation(prop: Proposition, frames: FrameIndex | None) -> dict[str, Any]:
+def _explanation(prop: Proposition, frames: RoleInventory) -> dict[str, Any]:
     """A proposition in PropBank's frames: its sense, its roles, other senses of the word.
 
     Senses that the model has learned come first, with their probabilities.
     """
-    if frames is None or prop.sense is None:
+    if not len(frames) or prop.sense is None:
         return {"alternatives": []}
     probs: dict[str, float] = prop.extra.get("alternatives", {})
     others = frames.rolesets(prop.lemma, prop.type) if prop.lemma else ()

@@ -134,7 +134,7 @@ class LabelBatch:
             labeled = self._continue(until)
             if labeled is None:
                 return None
-            frames = self._pipeline.frames
+            frames = self._pipeline.inventory
             return [p.options.render(sent, frames) for p, sent in zip(self.entries, labeled, strict=True)]
         except Exception as error:
             if len(self.entries) == 1:

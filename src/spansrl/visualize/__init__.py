@@ -14,7 +14,6 @@ arguments as labeled bars below their words. No picture needs a script, a font o
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from spansrl.visualize.marks import Frames
 from spansrl.visualize.terminal import sentence_text
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from html import escape
 from itertools import pairwise
 
+from spansrl.inventory import RoleInventory
 from spansrl.structures import Sentence
 from spansrl.visualize.characters import runs_right_to_left, visible
-from spansrl.visualize.marks import Frames
 from spansrl.visualize.palette import colors
 from spansrl.visualize.svg import LEGEND, rules, svg_element
 
@@ -22,7 +22,7 @@ _HOVERED = 40  # propositions of a sentence that stand out when the pointer is o
 _FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 
 
-def sentence_html(sent: Sentence, *, frames: Frames | None = None, auxiliaries: bool = False) -> str:
+def sentence_html(sent: Sentence, *, frames: RoleInventory | None = None, auxiliaries: bool = False) -> str:
     """The sentence as a fragment for a page that has STYLE; `frames` provides meanings of roles."""
     images: dict[str, list[str]] = {}
     for number, width in enumerate(_WIDTHS):
@@ -33,14 +33,14 @@ def sentence_html(sent: Sentence, *, frames: Frames | None = None, auxiliaries: 
     return f'<div class="srl" dir="{direction}">{body}</div>'
 
 
-def fragment_html(sentences: Iterable[Sentence], *, frames: Frames | None = None) -> str:
+def fragment_html(sentences: Iterable[Sentence], *, frames: RoleInventory | None = None) -> str:
     """Sentences with their style and a legend, for notebooks and other pages that do not have STYLE."""
     pictures = "".join(sentence_html(sent, frames=frames) for sent in sentences)
     return f'<style>{STYLE}</style>{pictures}<p class="srl-legend">{LEGEND}</p>'
 
 
 def document_html(
-    sentences: Iterable[Sentence], *, title: str = "Semantic roles", frames: Frames | None = None
+    sentences: Iterable[Sentence], *, title: str = "Semantic roles", frames: RoleInventory | None = None
 ) -> str:
     """A complete page, to be written to a file as UTF-8."""
     shown = escape(visible(title))

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from spansrl.structures import Sentence
-from spansrl.tags import base_role
-from spansrl.visualize.marks import Mark, Row, glued, short
+from spansrl.visualize.marks import Mark, Row, glued
 from spansrl.visualize.palette import PREDICATE
 
 Measure = Callable[[str], float]
@@ -87,7 +86,7 @@ def fit(text: str, limit: float, measure: Measure, ellipsis: str = "…") -> str
 def unexplained(rows: Sequence[Row], lines: Sequence[Line]) -> list[tuple[str, list[Mark]]]:
     """The predicates with those of their roles whose meaning no label shows, once each."""
     shown = {
-        (strip.row.name, base_role(label.mark.label))
+        (strip.row.name, label.mark.base)
         for line in lines
         for strip in line.strips
         for labels in strip.labels
@@ -97,7 +96,7 @@ def unexplained(rows: Sequence[Row], lines: Sequence[Line]) -> list[tuple[str, l
     found: dict[str, dict[str, Mark]] = {}
     for row in rows:
         for mark in sorted(mark for lane in row.lanes for mark in lane):
-            role = base_role(mark.label)
+            role = mark.base
             if mark.meaning and (row.name, role) not in shown:
                 found.setdefault(row.name, {}).setdefault(role, mark._replace(label=role))
     return [(name, [roles[role] for role in sorted(roles)]) for name, roles in found.items()]
@@ -182,7 +181,7 @@ def _texts(bar: Bar, owner: str) -> list[str]:
     mark = bar.mark
     if mark.group == PREDICATE:
         return [mark.label]
-    roles = list(dict.fromkeys((mark.label, short(mark.label))))
+    roles = list(dict.fromkeys((mark.label, mark.short)))
     known = [f"{role} {mark.percent}" if mark.percent else role for role in roles]
     if owner:
         return [f"{known[0]} of {owner}", *roles]

@@ -7,27 +7,21 @@ lane are side by side. A mark is one labeled span: an argument, or a piece of th
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
+from spansrl.inventory import PROPBANK, RoleInventory
 from spansrl.structures import Proposition, Sentence, Span
 from spansrl.visualize.characters import visible
-from spansrl.visualize.palette import PREDICATE, group_of
+from spansrl.visualize.palette import PREDICATE
 
 FAINT = 0.5  # arguments below this probability are drawn faintly
 
 
-class Frames(Protocol):
-    """A source of meanings, such as the index of spansrl.inventory."""
-
-    def definition(self, sense: str, /) -> str | None:
-        """The meaning of a sense ("keep.01" -> "retain"), or None."""
-
-    def meaning(self, sense: str | None, role: str, /) -> str | None:
-        """The meaning of a role of a sense ("keep.01", "ARG1" -> "thing kept"), or None."""
-
-
 class Mark(NamedTuple):
-    """A labeled span; `group` is of the palette or PREDICATE; `title` is shown on hover."""
+    """A labeled span; `group` is of the palette or PREDICATE; `title` is shown on hover.
+
+    Of an argument, `base` is the role without what continues or refers to it, and `short` has fewer letters.
+    """
 
     start: int
     end: int
@@ -36,6 +30,8 @@ class Mark(NamedTuple):
     title: str
     meaning: str = ""
     percent: str = ""  # the probability, if it is low enough to be mentioned
+    base: str = ""
+    short: str = ""
 
 
 class Row(NamedTuple):
@@ -54,7 +50,7 @@ class Row(NamedTuple):
 
 def rows_of(
     sent: Sentence,
-    frames: Frames | None = None,
+    frames: RoleInventory | None = None,
     *,
     auxiliaries: bool = False,
     clean: Callable[[str], str] = visible,
@@ -76,20 +72,12 @@ def glued(sent: Sentence) -> list[bool]:
     return [start == end for (start, _), end in zip(sent.offsets, ends, strict=False)]
 
 
-def short(role: str) -> str:
-    """A role in fewer letters.
-
-    >>> short("ARG0"), short("R-ARG1"), short("ARGM-TMP")
-    ('A0', 'R-A1', 'TMP')
-    """
-    return role.replace("ARGM-", "").replace("AM-", "").replace("ARG", "A")
-
-
-def _row(number: int, prop: Proposition, frames: Frames | None, clean: Callable[[str], str]) -> Row:
+def _row(number: int, prop: Proposition, frames: RoleInventory | None, clean: Callable[[str], str]) -> Row:
     name = clean(prop.predicate)
     pieces = prop.verb_spans or (Span(prop.pred, prop.pred + 1),)
     title = clean(_predicate_title(prop, frames))
     marks = [Mark(*span, "C-V" if k else name, PREDICATE, title) for k, span in enumerate(pieces)]
+    inventory = PROPBANK if frames is None else frames
     for arg in prop.args:
         found = arg.meaning
         if found is None and frames is not None:
@@ -100,8 +88,11 @@ def _row(number: int, prop: Proposition, frames: Frames | None, clean: Callable[
             f"{clean(arg.role)} of {name}" + f": {meaning}" * bool(meaning) + f" · {percent}" * bool(percent)
         )
         faint = arg.prob is not None and arg.prob < FAINT
-        group = group_of(arg.role)
-        marks.append(Mark(*arg.span, clean(arg.role), group, title, meaning, percent if faint else ""))
+        group = inventory.group(arg.role)
+        names = clean(inventory.role(arg.role).base), clean(inventory.short(arg.role))
+        marks.append(
+            Mark(*arg.span, clean(arg.role), group, title, meaning, percent if faint else "", *names)
+        )
     return Row(number, name, _lanes(marks))
 
 
@@ -118,7 +109,7 @@ def _lanes(marks: list[Mark]) -> tuple[tuple[Mark, ...], ...]:
     return tuple(tuple(sorted(lane)) for lane in lanes)
 
 
-def _predicate_title(prop: Proposition, frames: Frames | None) -> str:
+def _predicate_title(prop: Proposition, frames: RoleInventory | None) -> str:
     definition = frames.definition(prop.sense) if frames is not None and prop.sense is not None else None
     parts = [f"{prop.predicate}: {definition}" if definition else prop.predicate]
     if prop.type is not None:

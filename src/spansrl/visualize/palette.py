@@ -11,8 +11,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from spansrl.tags import base_role
-
 PREDICATE = "predicate"
 
 # The page, the words, the line that joins the marks of a proposition, borders, and the page around a picture.
@@ -65,26 +63,6 @@ GROUPS = {
     "manner": Group(True, 64, *_YELLOW),  # how, why, what for, how much
     "clause": Group(True, 243, *_GRAY),  # modals, negation, discourse and everything else
 }
-
-_CORE = re.compile(r"A(?:RG)?([0-5A])")
-_FAMILIES = {
-    "time": ("TMP",),
-    "place": ("LOC", "DIR", "GOL"),
-    "manner": ("MNR", "CAU", "PRP", "PNC", "EXT", "COM", "PRD", "REC"),
-}
-_FAMILY = {suffix: family for family, suffixes in _FAMILIES.items() for suffix in suffixes}
-
-
-def group_of(role: str) -> str:
-    """The group of a role, in the spelling of CoNLL-2005 or of PropBank.
-
-    >>> group_of("ARG0"), group_of("R-A0"), group_of("AM-TMP"), group_of("ARGM-MOD")
-    ('arg0', 'arg0', 'time', 'clause')
-    """
-    base = base_role(role)
-    if core := _CORE.fullmatch(base):
-        return f"arg{core[1].replace('A', '5')}"
-    return _FAMILY.get(base.rpartition("-")[2], "clause")
 
 
 def colors(theme: str) -> dict[str, str]:

@@ -11,10 +11,11 @@ from functools import cache
 from html import escape
 from typing import NamedTuple
 
+from spansrl.inventory import RoleInventory
 from spansrl.structures import Sentence
 from spansrl.visualize.characters import advance, is_measured, runs_right_to_left, visible
 from spansrl.visualize.layout import Bar, Line, Strip, fit, lay_out, unexplained
-from spansrl.visualize.marks import Frames, Mark, rows_of
+from spansrl.visualize.marks import Mark, rows_of
 from spansrl.visualize.palette import GROUPS, PREDICATE, themed
 
 # Fonts with the widths of the table come first.
@@ -33,7 +34,7 @@ def sentence_svg(
     sent: Sentence,
     *,
     width: float = 720,
-    frames: Frames | None = None,
+    frames: RoleInventory | None = None,
     auxiliaries: bool = False,
 ) -> str:
     """Draw a sentence as an SVG document of at most `width` pixels (at least 160).
@@ -48,7 +49,7 @@ def svg_element(
     sent: Sentence,
     *,
     width: float,
-    frames: Frames | None = None,
+    frames: RoleInventory | None = None,
     auxiliaries: bool = False,
     legend: bool = False,
     classes: str = "",

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
+from spansrl.inventory import RoleInventory
 from spansrl.structures import Sentence
 from spansrl.visualize.characters import columns, visible
 from spansrl.visualize.layout import Bar, Line, fit, lay_out, unexplained
-from spansrl.visualize.marks import Frames, Mark, rows_of
+from spansrl.visualize.marks import Mark, rows_of
 from spansrl.visualize.palette import GROUPS, PREDICATE
 
 _NARROWEST = 16  # columns; in fewer, no label could be read
@@ -40,7 +41,7 @@ def sentence_text(
     width: int = 80,
     color: bool = False,
     encoding: str = "utf-8",
-    frames: Frames | None = None,
+    frames: RoleInventory | None = None,
     auxiliaries: bool = False,
 ) -> str:
     """Draw a sentence in lines of at most `width` columns (at least 16), without a final newline.

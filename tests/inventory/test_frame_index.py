@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from spansrl.inventory import FrameIndex
+from spansrl.inventory import PROPBANK, FrameIndex
 from spansrl.inventory.install import read_frames
 
 
@@ -76,3 +76,15 @@ def test_an_index_survives_json(index):
     assert again.meaning("guard.01", "A0") == "watcher"
     assert again.rolesets("guard", "verb") == index.rolesets("guard", "verb")
     assert again.words("guard.01") == index.words("guard.01")
+
+
+def test_core_roles_are_the_numbered_ones_in_either_spelling():
+    def is_core(name):
+        return PROPBANK.role(name).is_core
+
+    assert all(map(is_core, ["A0", "A5", "ARG0", "ARG5"]))
+    assert not any(map(is_core, ["A6", "AA", "ARGA", "R-A0", "C-ARG1", "AM-TMP", "ARGM-LOC", "V", "A00"]))
+
+
+def test_roles_refer_to_or_continue_their_base():
+    assert [PROPBANK.role(name).base for name in ("ARG1", "R-ARG1", "C-A1")] == ["ARG1", "ARG1", "A1"]
