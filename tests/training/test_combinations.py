@@ -25,6 +25,7 @@ ENCODERS = {
     "highway": {"kind": "highway", "layers": 2, "width": 6, "mark_width": 2},
     "attention": {"kind": "attention", "layers": 1, "width": 8, "mark_width": 2, "attention_heads": 2},
     "none": {"kind": "none", "predicate": "after", "width": 6},
+    "top": {"kind": "none", "predicate": "after", "top_layers": 1},
     "after": {"kind": "bilstm", "predicate": "after", "layers": 1, "width": 4, "attention_layers": 1},
 }
 OUTPUTS = {kind: {"kind": kind} for kind in OUTPUT_KINDS} | {
@@ -38,6 +39,7 @@ SLOW = {
     ("elmo", "attention", "label"),
     ("frozen", "none", "softmax"),
     ("tuned", "after", "span"),
+    ("tuned", "top", "span"),
 }
 
 
@@ -59,7 +61,8 @@ def embedder_settings(name: str, root) -> dict:
         return {"kind": "vectors", "path": str(root / "vectors.txt")}
     if name == "elmo":
         return {"kind": "elmo", "path": str(make_elmo(root / "elmo"))}
-    return {"kind": "transformer", "path": str(make_bert(root / "bert")), "finetune": name == "tuned"}
+    tuned = {"finetune": name == "tuned", "case": name == "tuned"}
+    return {"kind": "transformer", "path": str(make_bert(root / "bert")), **tuned}
 
 
 def cases() -> list:
@@ -68,6 +71,7 @@ def cases() -> list:
     return [
         pytest.param(*case, marks=marks.get(case, pytest.mark.long))
         for case in product(EMBEDDERS, ENCODERS, OUTPUTS)
+        if case[1] != "top" or case[0] == "tuned"
     ]
 
 

@@ -31,6 +31,9 @@ class EmbedderConfig:
     pooling: str = "mean"  # transformer: a token is the mean of its word pieces, or the first of them
     dropout: float = 0.0  # on the token vectors (the paper: 0.5 for ELMo)
     inner_dropout: float = 0.1  # transformer: inside its layers while it is fine-tuned
+    case: bool = (
+        False  # transformer, fine-tuned: learn vectors for lower, title and upper case, first tokens apart
+    )
 
     def __post_init__(self) -> None:
         one_of("embedder.kind", self.kind, ("words", "vectors", "elmo", "transformer"))
@@ -45,6 +48,8 @@ class EmbedderConfig:
             raise ConfigError("embedder.kind = 'elmo' needs embedder.path or embedder.precomputed")
         if self.finetune and self.kind != "transformer":
             raise ConfigError(f"embedder.finetune is for transformers; embedder.kind is {self.kind!r}")
+        if self.case and not self.finetune:
+            raise ConfigError("embedder.case is for fine-tuned transformers; set embedder.finetune = true")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,7 @@ class EncoderConfig:
     dropout: float = 0.1  # on the input of every LSTM, and inside the head of `after`
     max_distance: int = 32  # after: distances to the predicate beyond this share a vector
     attention_layers: int = 0  # after: self-attention layers of the head
+    top_layers: int = 0  # after: layers of a fine-tuned transformer that become the head, run per predicate
     attention_heads: int = 4  # attention, after: heads of each layer of self-attention
 
     def __post_init__(self) -> None:
@@ -68,6 +74,12 @@ class EncoderConfig:
         for name in ("layers", "width", "mark_width", "max_distance", "attention_heads"):
             at_least(f"encoder.{name}", getattr(self, name), 1)
         at_least("encoder.attention_layers", self.attention_layers, 0)
+        at_least("encoder.top_layers", self.top_layers, 0)
+        if self.top_layers and (self.predicate, self.kind, self.attention_layers) != ("after", "none", 0):
+            raise ConfigError(
+                "encoder.top_layers are the whole head: set encoder.predicate = 'after', "
+                "encoder.kind = 'none' and encoder.attention_layers = 0"
+            )
         if self.attention_layers and self.predicate == "input":
             raise ConfigError("encoder.attention_layers belong to encoder.predicate = 'after'; set it to 0")
         attends = self.attention_layers or self.kind == "attention"
@@ -131,6 +143,10 @@ class ModelConfig:
     tasks: TasksConfig = field(default_factory=TasksConfig)
 
     def __post_init__(self) -> None:
+        if self.encoder.top_layers and not self.embedder.finetune:
+            raise ConfigError(
+                "encoder.top_layers need a fine-tuned transformer; set embedder.finetune = true"
+            )
         if self.tasks.any and self.encoder.predicate != "after":
             raise ConfigError(
                 "tasks.predicates and tasks.senses need one pass per sentence: encoder.predicate = 'after'"

@@ -233,7 +233,7 @@ class _PieceInputs:
 
     def take(self, inputs: PieceStore, rows: IntArray) -> Feed:
         batch = inputs.take(rows)
-        feed: Feed = {"pieces": batch.pieces, "mask": batch.mask}
+        feed: Feed = {"pieces": batch.pieces, "mask": batch.mask, "cases": batch.cases}
         if self.pooling == "first":
             return feed | {"first": batch.first_pieces()}
         return feed | {"shares": batch.shares(), "windows": batch.windows()}

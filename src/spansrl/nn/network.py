@@ -17,6 +17,7 @@ from spansrl.inference.model import Encoding, Floats, Prepared, Senses, Tokens, 
 from spansrl.nn.batch import Batch
 from spansrl.nn.devices import on_device
 from spansrl.nn.embedders import Embedder
+from spansrl.nn.embedders.transformer import TransformerEmbedder
 from spansrl.nn.encoders import build_encoder
 from spansrl.nn.encoders.predicates import MarkedEncoder, OnePassEncoder
 from spansrl.nn.outputs import OUTPUTS, Output
@@ -38,7 +39,11 @@ class Network(nn.Module):
         self.roles = Vocabulary(roles)
         self.senses = Vocabulary(senses) if config.tasks.any else None
         self.embedder = embedder
-        self.encoder = build_encoder(embedder.width, config.encoder)
+        top = None
+        if config.encoder.top_layers:
+            assert isinstance(embedder, TransformerEmbedder)  # the config has checked it
+            top = embedder.take_top(config.encoder.top_layers)
+        self.encoder = build_encoder(embedder.width, config.encoder, top)
         self.output = OUTPUTS[config.output.kind].of(config.output, self.encoder.out_width, len(roles))
         self.syntax = (
             SyntaxHead(self.encoder.out_width, config.encoder.dropout) if config.tasks.syntax else None

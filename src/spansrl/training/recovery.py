@@ -27,6 +27,8 @@ from spansrl.training.onnx_weights import set_precision
 
 Array = npt.NDArray[Any]
 # Names in the encoder's graph -> names in the network.
+HEAD_PARTS = ("encoder.", "output.", "syntax.", "embedder.mix.")
+STACK, TOP = "embedder.transformer.encoder.encoder.", "encoder.head.attention.transformer."
 PREFIXES = {"encoder.": "embedder.transformer.encoder.", "mix.": "embedder.mix."}
 
 
@@ -101,6 +103,11 @@ def _constants(path: Path) -> dict[str, Array]:
 def start_from(network: Network, source: Network, name: str) -> list[str]:
     """Copy the weights of a trained network, roles and senses by name; return notes for the user."""
     own, given = network.state_dict(), source.state_dict()
+    if network.config.encoder.top_layers and not source.config.encoder.top_layers:
+        # The transformer's top layers become the head, in place of the source's own.
+        moved = {key: given.get(key.replace(TOP, STACK)) for key in own if key.startswith(TOP)}
+        given = {key: value for key, value in given.items() if not key.startswith(HEAD_PARTS)}
+        given |= {key: value for key, value in moved.items() if value is not None}
     rows = _named_rows(network, source)
     kept = 0
     for key in sorted(set(own) & set(given)):

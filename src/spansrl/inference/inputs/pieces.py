@@ -16,6 +16,7 @@ import numpy.typing as npt
 from spansrl.arrays import IntArray, Ragged, offsets_of
 from spansrl.errors import ModelError
 
+N_CASES = 6
 SPECIAL_PIECES = 4  # room that a window leaves for special pieces and for position offsets
 _LONGEST_TOKEN = 200  # characters of a token that are looked at; no word is as long
 MOST_PIECES = 3  # of a token, where not all pieces of its sentence fit the encoder
@@ -31,6 +32,7 @@ class PieceBatch:
     token: IntArray
     n_sentences: int  # S
     n_tokens: int  # T
+    cases: IntArray  # (S, T) how each token is written; 0 at padding
 
     def first_pieces(self) -> IntArray:
         """(S, T): where each token's first piece is in the flat (W · P) pieces; 0 at padding."""
@@ -67,6 +69,7 @@ class PieceStore:
     tokens: Ragged  # one row per window: token index of each piece in its sentence, −1 for special pieces
     windows: IntArray  # (S + 1,) windows of sentence s
     lengths: IntArray  # (S,) tokens
+    cases: Ragged  # one row per sentence: how each token is written, see `case_of`
 
     @property
     def piece_counts(self) -> IntArray:
@@ -89,6 +92,7 @@ class PieceStore:
             token=index,
             n_sentences=len(rows),
             n_tokens=longest,
+            cases=self.cases.padded(rows),
         )
 
 
@@ -113,8 +117,13 @@ class PieceTokenizer:
             tokens.extend(token for _, token in windows)
         empty = np.zeros(0, dtype=np.int64)
         lengths = np.array([len(tokens) for tokens in sentences], dtype=np.int64)
+        cases = [[case_of(token, t) for t, token in enumerate(tokens)] for tokens in sentences]
         return PieceStore(
-            Ragged.of(pieces, like=empty), Ragged.of(tokens, like=empty), offsets_of(counts), lengths
+            pieces=Ragged.of(pieces, like=empty),
+            tokens=Ragged.of(tokens, like=empty),
+            windows=offsets_of(counts),
+            lengths=lengths,
+            cases=Ragged(np.array([case for row in cases for case in row], np.int64), offsets_of(lengths)),
         )
 
     def _encode(self, sentences: list[list[str]]) -> list[Any]:
@@ -145,6 +154,12 @@ class PieceTokenizer:
             )
             for part in np.split(inner, _cuts(token[inner], room))
         ]
+
+
+def case_of(token: str, index: int) -> int:
+    """How a token is written: 1 in title or 2 in upper case, otherwise 0; plus 3 at the beginning."""
+    case = 0 if token.islower() or not token[:1].isupper() else 2 if len(token) > 1 and token.isupper() else 1
+    return case if index else 3 + case
 
 
 def load_tokenizer(directory: Path) -> Any:

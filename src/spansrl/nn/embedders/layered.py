@@ -26,9 +26,10 @@ from spansrl.nn.tasks import TaskHeads
 class ScalarMix(nn.Module):
     """A learned mean of layers: gamma · Σ_k softmax(w)_k · layer_k (Peters et al. 2018)."""
 
-    def __init__(self, n_layers: int) -> None:
+    def __init__(self, n_layers: int, last: float = 0.0) -> None:
+        """With `last`, the last layer's weight starts so much higher than the others."""
         super().__init__()
-        self.weights = nn.Parameter(torch.zeros(n_layers))
+        self.weights = nn.Parameter(torch.zeros(n_layers).index_fill(0, torch.tensor([n_layers - 1]), last))
         self.gamma = nn.Parameter(torch.ones(()))
 
     def forward(self, layers: Tensor) -> Tensor:

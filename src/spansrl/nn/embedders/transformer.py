@@ -6,6 +6,7 @@ It is read as vectors of whole tokens from every layer.
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +18,11 @@ import torch
 from torch import Tensor, nn
 
 from spansrl.arrays import IntArray
-from spansrl.errors import MissingExtraError, ModelError
+from spansrl.errors import ConfigError, MissingExtraError, ModelError, counted
 from spansrl.inference.config import EmbedderConfig
 from spansrl.inference.directory import file_hash
 from spansrl.inference.inputs.pieces import (
+    N_CASES,
     SPECIAL_PIECES,
     PieceBatch,
     PieceStore,
@@ -52,11 +54,14 @@ class PieceInput:
     token: Tensor  # (W, P) the piece's token in the flat (S · T) tokens; S · T for special pieces and padding
     n_sentences: int  # S
     n_tokens: int  # T
+    cases: Tensor  # (S, T) how each token is written
 
     @classmethod
     def of(cls, batch: PieceBatch) -> PieceInput:
-        pieces, mask, token = map(torch.from_numpy, (batch.pieces, batch.mask, batch.token))
-        return cls(pieces, mask, token, batch.n_sentences, batch.n_tokens)
+        pieces, mask, token, cases = map(
+            torch.from_numpy, (batch.pieces, batch.mask, batch.token, batch.cases)
+        )
+        return cls(pieces, mask, token, batch.n_sentences, batch.n_tokens, cases)
 
 
 class Transformer(nn.Module):
@@ -88,6 +93,27 @@ class Transformer(nn.Module):
             inputs.pieces, attention_mask=inputs.mask.long(), output_hidden_states=True
         ).hidden_states
 
+    def take_top(self, count: int) -> TopLayers:
+        """Give away the top layers, under their names."""
+        stack: Any = getattr(self.encoder, "encoder", None)
+        layers = getattr(stack, "layer", None)
+        if not isinstance(layers, nn.ModuleList):
+            raise ModelError(
+                f"encoder.top_layers: {type(self.encoder).__name__} has no stack of layers to divide"
+            )
+        if count >= len(layers):
+            raise ConfigError(
+                f"encoder.top_layers is {count}; the transformer has {counted(len(layers), 'layer')}"
+            )
+        first = len(layers) - count
+        top = copy.deepcopy(stack)
+        top.layer = nn.ModuleList()
+        for k in range(first, len(layers)):
+            top.layer.add_module(str(k), layers[k])
+        stack.layer = layers[:first]
+        self.n_layers = first + 1
+        return TopLayers(top)
+
     def pool(self, x: Tensor, inputs: PieceInput) -> Tensor:
         """Vectors of pieces (W, P, D) -> of tokens (S, T, D)"""
         flat, index = x.flatten(0, 1), inputs.token.reshape(-1)  # (W · P, D), (W · P,)
@@ -101,21 +127,42 @@ class Transformer(nn.Module):
         return mean.view(inputs.n_sentences, inputs.n_tokens, -1)
 
 
+class TopLayers(nn.Module):
+    """The top layers of a transformer as layers over tokens."""
+
+    def __init__(self, stack: Any) -> None:
+        super().__init__()
+        self.transformer = stack
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """x (N, T, D), mask (N, T) true at tokens -> (N, T, D)"""
+        bias = torch.zeros_like(mask, dtype=x.dtype).masked_fill(~mask, -1e9)
+        found: Tensor = self.transformer(x, bias[:, None, None])[0]
+        return found
+
+
 class TransformerEmbedder(Embedder):
     """A transformer that is trained with everything else; its layers are mixed as the frozen ones are."""
 
-    def __init__(
-        self, transformer: Transformer, directory: Path, dropout: float, inner_dropout: float
-    ) -> None:
+    def __init__(self, transformer: Transformer, directory: Path, config: EmbedderConfig) -> None:
         super().__init__()
         for module in transformer.modules():
             if isinstance(module, nn.Dropout):
-                module.p = inner_dropout
+                module.p = config.inner_dropout
         self.transformer = transformer
         self.directory = directory
         self.mix = ScalarMix(transformer.n_layers)
-        self.dropout = nn.Dropout(dropout)
+        self.case = nn.Embedding(N_CASES, transformer.width) if config.case else None
+        if self.case is not None:
+            nn.init.zeros_(self.case.weight)
+        self.dropout = nn.Dropout(config.dropout)
         self.width = transformer.width
+
+    def take_top(self, count: int) -> TopLayers:
+        """Give away the top layers; the others are mixed from now on, at first to almost the last of them."""
+        top = self.transformer.take_top(count)
+        self.mix = ScalarMix(self.transformer.n_layers, last=5.0)
+        return top
 
     def prepare(
         self, sentences: Sequence[Tokens], cache: Path | None = None, progress: Progress | None = None
@@ -129,7 +176,8 @@ class TransformerEmbedder(Embedder):
         """-> (S, T, D)"""
         # Mixing comes first: it is linear, and one layer's worth of vectors is less to pool than all.
         mixed: Tensor = self.mix(torch.stack(self.transformer.states(inputs)))  # (W, P, D)
-        return self.dropout(self.transformer.pool(mixed, inputs))
+        pooled = self.transformer.pool(mixed, inputs)
+        return self.dropout(pooled if self.case is None else pooled + self.case(inputs.cases))
 
     def save_files(self, files: Path) -> None:
         """Architecture and tokenizer; the weights are among the model's own."""
@@ -139,7 +187,7 @@ class TransformerEmbedder(Embedder):
         return store.piece_counts
 
     def graph(self, tasks: TaskHeads | None) -> Graph:
-        return pieces_graph(self.transformer, self.mix, tasks)
+        return pieces_graph(self.transformer, self.mix, tasks, self.case)
 
 
 class TransformerSource:
@@ -175,10 +223,21 @@ class TransformerSource:
 class PiecesGraph(EncoderGraph):
     """For transformers: the layers of all pieces, mixed."""
 
-    def __init__(self, transformer: Transformer, mix: ScalarMix, tasks: TaskHeads | None) -> None:
+    def __init__(
+        self,
+        transformer: Transformer,
+        mix: ScalarMix,
+        tasks: TaskHeads | None,
+        case: nn.Embedding | None = None,
+    ) -> None:
         super().__init__(tasks)
         self.encoder = transformer.encoder
         self.mix = mix
+        self.case = case
+
+    def written(self, x: Tensor, cases: Tensor | None) -> tuple[Tensor, ...]:
+        """The outputs for token vectors (S, T, D) with the vectors of their case."""
+        return self.outputs(x if self.case is None or cases is None else x + self.case(cases))
 
     def mixed(self, pieces: Tensor, mask: Tensor) -> Tensor:
         """pieces (W, P), mask (W, P) -> (W, P, D)"""
@@ -189,24 +248,33 @@ class PiecesGraph(EncoderGraph):
 class FirstPieceGraph(PiecesGraph):
     """A token is its first piece."""
 
-    def forward(self, pieces: Tensor, mask: Tensor, first: Tensor) -> tuple[Tensor, ...]:
-        """pieces (W, P), mask (W, P), first (S, T) indices in the flat (W · P) pieces"""
-        return self.outputs(self.mixed(pieces, mask).flatten(0, 1)[first])
+    def forward(
+        self, pieces: Tensor, mask: Tensor, first: Tensor, cases: Tensor | None = None
+    ) -> tuple[Tensor, ...]:
+        """pieces (W, P), mask (W, P), first (S, T) indices in the flat (W · P) pieces, cases (S, T)"""
+        return self.written(self.mixed(pieces, mask).flatten(0, 1)[first], cases)
 
 
 class MeanPieceGraph(PiecesGraph):
     """A token is the mean of its pieces."""
 
-    def forward(self, pieces: Tensor, mask: Tensor, shares: Tensor, windows: Tensor) -> tuple[Tensor, ...]:
-        """pieces (W, P), mask (W, P), shares (W, T, P), windows (S, W)"""
+    def forward(
+        self, pieces: Tensor, mask: Tensor, shares: Tensor, windows: Tensor, cases: Tensor | None = None
+    ) -> tuple[Tensor, ...]:
+        """pieces (W, P), mask (W, P), shares (W, T, P), windows (S, W), cases (S, T)"""
         tokens = shares @ self.mixed(pieces, mask)  # (W, T, D)
-        return self.outputs(torch.einsum("sw,wtd->std", windows, tokens))
+        return self.written(torch.einsum("sw,wtd->std", windows, tokens), cases)
 
 
-def pieces_graph(transformer: Transformer, mix: ScalarMix, tasks: TaskHeads | None) -> Graph:
+def pieces_graph(
+    transformer: Transformer, mix: ScalarMix, tasks: TaskHeads | None, case: nn.Embedding | None = None
+) -> Graph:
     kind = FirstPieceGraph if transformer.pooling == "first" else MeanPieceGraph
-    module = kind(transformer, mix, tasks)
-    return Graph(module, _piece_examples(transformer.pooling), module.names())
+    module = kind(transformer, mix, tasks, case)
+    examples = _piece_examples(transformer.pooling)
+    if case is not None:
+        examples["cases"] = torch.ones(2, 5, dtype=torch.long), SENTENCES_TOKENS
+    return Graph(module, examples, module.names())
 
 
 def _piece_examples(pooling: str) -> Examples:
@@ -227,15 +295,14 @@ def build(config: EmbedderConfig, sentences: Sequence[Tokens]) -> Embedder:
     if not path.is_dir():
         raise ModelError(f"{path}: no such directory; embedder.path must hold a Hugging Face encoder")
     if config.finetune:
-        transformer = Transformer(path, pooling=config.pooling)
-        return TransformerEmbedder(transformer, path, config.dropout, config.inner_dropout)
+        return TransformerEmbedder(Transformer(path, pooling=config.pooling), path, config)
     return LayeredEmbedder(TransformerSource(path, config.pooling), config.dropout)
 
 
 def load(config: EmbedderConfig, files: Path) -> Embedder:
     if config.finetune:
         transformer = Transformer(files, pooling=config.pooling, weights=False)
-        return TransformerEmbedder(transformer, files, config.dropout, config.inner_dropout)
+        return TransformerEmbedder(transformer, files, config)
     return LayeredEmbedder(TransformerSource(files, config.pooling), config.dropout)
 
 

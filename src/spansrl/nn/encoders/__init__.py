@@ -1,5 +1,7 @@
 """Encoders: each is one file, and one line in this table."""
 
+from torch import nn
+
 from spansrl.inference.config import EncoderConfig
 from spansrl.nn.encoders.attention import SelfAttention
 from spansrl.nn.encoders.bilstm import InterleavedLSTM
@@ -15,10 +17,12 @@ ENCODERS: dict[str, SequenceKind | None] = {
 }
 
 
-def build_encoder(in_width: int, config: EncoderConfig) -> MarkedEncoder | OnePassEncoder:
-    """A new encoder with the predicate marked at the input, or conditioned on after it."""
+def build_encoder(
+    in_width: int, config: EncoderConfig, top: nn.Module | None = None
+) -> MarkedEncoder | OnePassEncoder:
+    """A new encoder with the predicate marked at the input, or conditioned on after it, by `top` if given."""
     kind = ENCODERS[config.kind]
     if config.predicate == "after":
-        return OnePassEncoder(in_width, config, kind)
+        return OnePassEncoder(in_width, config, kind, top)
     assert kind is not None  # the config has checked it
     return MarkedEncoder(in_width, config, kind)

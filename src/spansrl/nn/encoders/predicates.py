@@ -44,22 +44,28 @@ class PredicateHead(nn.Module):
     """Conditions on the predicate after one pass per sentence.
 
     The vectors of token, predicate and distance are added up. A feed-forward layer per token follows, or
-    layers of self-attention over the tokens of the sentence.
+    layers of self-attention over the tokens of the sentence: new ones, or the `top` of a pretrained
+    transformer, which then sees the tokens as it did before.
     """
 
-    def __init__(self, in_width: int, config: EncoderConfig) -> None:
+    def __init__(self, in_width: int, config: EncoderConfig, top: nn.Module | None = None) -> None:
         super().__init__()
-        width = config.width
-        self.token = nn.Linear(in_width, width)
+        width = config.width if top is None else in_width
+        self.token = nn.Linear(in_width, width) if top is None else nn.Identity()
         self.pred = nn.Linear(in_width, width, bias=False)  # one bias is enough for their sum
         self.distance = nn.Embedding(2 * config.max_distance + 1, width)
         self.dropout = nn.Dropout(config.dropout)
         self.max_distance = config.max_distance
         self.out_width = width
+        self.attention = self.out = None
+        if top is not None:
+            nn.init.zeros_(self.pred.weight)
+            nn.init.normal_(self.distance.weight, std=0.02)
+            self.attention = top
+            return
         for linear in (self.token, self.pred):
             init_linear(linear)
         nn.init.normal_(self.distance.weight, std=0.1)
-        self.attention = self.out = None
         if config.attention_layers:
             self.attention = AttentionStack(
                 width, config.attention_heads, config.attention_layers, config.dropout
@@ -101,11 +107,17 @@ class OnePassEncoder(nn.Module):
 
     out_width: int
 
-    def __init__(self, in_width: int, config: EncoderConfig, kind: SequenceKind | None) -> None:
+    def __init__(
+        self,
+        in_width: int,
+        config: EncoderConfig,
+        kind: SequenceKind | None,
+        top: nn.Module | None = None,
+    ) -> None:
         super().__init__()
         self.lstm = None if kind is None else kind(in_width, config)
         head_width = in_width if self.lstm is None else self.lstm.out_width
-        self.head = PredicateHead(head_width, config)
+        self.head = PredicateHead(head_width, config, top)
         self.out_width = self.head.out_width
 
     def forward(self, x: Tensor, batch: Batch) -> Tensor:
