@@ -31,9 +31,7 @@ class EmbedderConfig:
     pooling: str = "mean"  # transformer: a token is the mean of its word pieces, or the first of them
     dropout: float = 0.0  # on the token vectors (the paper: 0.5 for ELMo)
     inner_dropout: float = 0.1  # transformer: inside its layers while it is fine-tuned
-    case: bool = (
-        False  # transformer, fine-tuned: learn vectors for lower, title and upper case, first tokens apart
-    )
+    case: bool = False  # transformer, fine-tuned: learn how tokens are written (lower, title, upper case)
 
     def __post_init__(self) -> None:
         one_of("embedder.kind", self.kind, ("words", "vectors", "elmo", "transformer"))
