@@ -74,7 +74,7 @@ class Study:
 
 
 def scores(study: Study) -> str:
-    """Mean F1 and standard deviation over seeds, of every system on every part."""
+    """Mean F1 and its deviation over seeds, and perfect propositions, of every system on every part."""
     found = {
         (row["system"], part): row
         for comparison in study.comparisons
@@ -88,10 +88,17 @@ def scores(study: Study) -> str:
         if any(own):
             runs = next(row for row in own if row).get("runs", "1")
             cells = [
-                cell for row in own for cell in (row.get("precision"), row.get("recall"), _mean(row, "F1"))
+                cell
+                for row in own
+                for cell in (
+                    row.get("precision"),
+                    row.get("recall"),
+                    _mean(row, "F1"),
+                    row.get("perfect props %"),
+                )
             ]
             rows.append([name, title, runs, *(cell or NONE for cell in cells)])
-    heads = [f"{PARTS[part]} {head}" for part in parts for head in ("P", "R", "F1")]
+    heads = [f"{PARTS[part]} {head}" for part in parts for head in ("P", "R", "F1", "perfect %")]
     return table(["system", "what it is", "seeds", *heads], rows)
 
 
@@ -114,13 +121,13 @@ def boundaries(study: Study, comparison: str) -> str:
 
 
 def significance(study: Study) -> str:
-    """Differences in mean F1 with their interval and p, by a bootstrap over sentences and runs."""
+    """Differences in mean F1 with their interval and corrected p, by a bootstrap over documents and runs."""
     cells: dict[tuple[str, str], dict[str, str]] = {}
     for comparison in study.comparisons:
         for part in study.parts(comparison):
             for row in study.rows(comparison, part, "significance"):
                 interval = f"{row['95 % low']} to {row['95 % high']}"
-                text = f"{row['A − B']} ({interval}), p = {row['p (bootstrap)']}"
+                text = f"{row['A − B']} ({interval}), p = {row['p (Holm)']}"
                 cells.setdefault((row["A"], row["B"]), {})[part] = text
     parts = [part for part in study.facts["parts"] if any(part in own for own in cells.values())]
     return table(
@@ -132,7 +139,7 @@ def significance(study: Study) -> str:
 def breakdown(
     study: Study, comparison: str, names: Sequence[str], *, parts: Sequence[str], first: int | None = None
 ) -> str:
-    """F1 of the first run of each system, by the bins of some tables of `spansrl analyze`."""
+    """Mean F1 of each system, by the bins of some tables of `spansrl analyze`."""
     parts = [part for part in parts if part in study.parts(comparison)]
     systems = study.systems(comparison, parts[0])
     rows = []

@@ -129,13 +129,14 @@ def _per_system(
 
 
 def _by_label(inputs: Inputs) -> Table:
-    pairs = [right_boundaries(system.score) for system in inputs.systems]
+    pairs = [right_boundaries(system.total) for system in inputs.systems]
     totals = [gold_totals(found) for found in pairs]
-    frequent = [label for label, n in totals[0].items() if n >= inputs.settings.min_count]
+    n_runs = len(inputs.systems[0].runs)
+    frequent = [label for label, n in totals[0].items() if n >= inputs.settings.min_count * n_runs]
     rows = []
     for label in sorted(frequent, key=lambda label: (-totals[0][label], label)):
         values = [percent(p.get((label, label), 0), t[label]) for p, t in zip(pairs, totals, strict=True)]
-        rows.append((label, totals[0][label], values))
+        rows.append((label, round(totals[0][label] / n_runs), values))
     names = [system.name for system in inputs.systems]
     return comparison_table(
         "label-accuracy-by-label",

@@ -43,7 +43,7 @@ def short_name(role: str) -> str:
 
 
 def _matrix(system: System, number: int) -> Picture:
-    errors = labeling_errors(system.score)
+    errors = labeling_errors(system.total)
     chosen = _listed(errors)
     folded: Counter[tuple[str, str]] = Counter()
     for (gold, found), n in errors.items():
@@ -75,8 +75,8 @@ def _listed(errors: Mapping[tuple[str, str], int]) -> list[str]:
 
 
 def _cells(system: System, number: int) -> Table:
-    errors = labeling_errors(system.score)
-    totals, wrong = gold_totals(right_boundaries(system.score)), gold_totals(errors)
+    errors = labeling_errors(system.total)
+    totals, wrong = gold_totals(right_boundaries(system.total)), gold_totals(errors)
     ordered = sorted(errors, key=lambda pair: (-errors[pair], pair))
     return Table(
         f"confusion-{number}",
@@ -85,7 +85,13 @@ def _cells(system: System, number: int) -> Table:
             "gold", "predicted", "times", "% of the label's errors", "% of the label's correct boundaries"
         ),
         tuple(
-            (g, f, errors[g, f], percent(errors[g, f], wrong[g]), percent(errors[g, f], totals[g]))
+            (
+                g,
+                f,
+                system.per_run(errors[g, f]),
+                percent(errors[g, f], wrong[g]),
+                percent(errors[g, f], totals[g]),
+            )
             for g, f in ordered
         ),
         shown=15,
@@ -102,8 +108,8 @@ def _pairs(inputs: Inputs) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for pair in pairs:
         figures: list[Cell] = []
-        for counts in found:
-            figures += [counts[pair], percent(counts[pair], counts.total())]
+        for system, counts in zip(inputs.systems, found, strict=True):
+            figures += [system.per_run(counts[pair]), percent(counts[pair], counts.total())]
         rows.append((" – ".join(pair), *figures))
     heads = [name for system in inputs.systems for name in (f"{system.name} times", f"{system.name} %")]
     return Table(
@@ -111,13 +117,13 @@ def _pairs(inputs: Inputs) -> Table:
         "Labels that are confused with each other, in either direction",
         columns("labels", *heads),
         tuple(rows),
-        note="In percent of all labeling errors of the system.",
+        note="In percent of all labeling errors of the system; means over its runs.",
         shown=15,
     )
 
 
 def _undirected(system: System) -> Counter[tuple[str, str]]:
     counts: Counter[tuple[str, str]] = Counter()
-    for pair, n in labeling_errors(system.score).items():
+    for pair, n in labeling_errors(system.total).items():
         counts[min(pair), max(pair)] += n
     return counts

@@ -54,6 +54,15 @@ class System:
     def runs(self) -> tuple[System, ...]:
         return (self, *self.others)
 
+    @property
+    def total(self) -> Score:
+        """The scores of all runs added up."""
+        return sum((run.score for run in self.others), self.score)
+
+    def per_run(self, total: int) -> int | float:
+        """The mean over the runs of something that was added up over them."""
+        return total / len(self.runs) if self.others else total
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:

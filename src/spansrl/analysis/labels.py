@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 
 from spansrl.analysis.charts import Bars
 from spansrl.analysis.inputs import Inputs, predicate_name
@@ -24,7 +25,7 @@ SENTENCE_BINS = (("1-10", 10), ("11-20", 20), ("21-30", 30), ("31-40", 40), ("41
 OTHER = "other"
 
 Part = Callable[[Sentence, Proposition], str]  # which part of the corpus a proposition belongs to
-Bins = Mapping[str, Sequence[Counts]]  # name of a bin -> counts of each system
+Bins = Mapping[str, Sequence[Sequence[Counts]]]  # name of a bin -> counts of each run of each system
 
 
 def labels(inputs: Inputs) -> Section:
@@ -51,8 +52,10 @@ def restricted(gold: Sequence[Sentence], part: Part, name: str) -> list[Sentence
 
 
 def _by(inputs: Inputs, by: By) -> Bins:
-    found = [breakdown(inputs.gold, system.sentences, by=by) for system in inputs.systems]
-    return {name: [counts[name] for counts in found] for name in found[0]}
+    found = [
+        [breakdown(inputs.gold, run.sentences, by=by) for run in system.runs] for system in inputs.systems
+    ]
+    return {name: [[counts[name] for counts in runs] for runs in found] for name in found[0][0]}
 
 
 def _by_pos(inputs: Inputs) -> Bins:
@@ -80,16 +83,20 @@ def _by_predicate(inputs: Inputs, part: Part, names: Sequence[str]) -> Bins:
     bins = {}
     for name in names:
         gold = restricted(inputs.gold, part, name)
-        bins[name] = [score(gold, system.sentences).overall for system in inputs.systems]
+        bins[name] = [
+            [score(gold, run.sentences).overall for run in system.runs] for system in inputs.systems
+        ]
     return bins
 
 
 def _frequent_labels(inputs: Inputs) -> list[Table | Picture]:
-    found = [system.score.roles for system in inputs.systems]
-    roles = {role: [counts.get(role, Counts()) for counts in found] for role in set().union(*found) - {VERB}}
-    frequent = [role for role, counts in roles.items() if counts[0].gold >= inputs.settings.min_count]
-    frequent.sort(key=lambda role: (-roles[role][0].gold, role))
-    bins = {role: roles[role] for role in frequent}
+    gold = inputs.systems[0].score.roles
+    frequent = [role for role, own in gold.items() if own.gold >= inputs.settings.min_count and role != VERB]
+    frequent.sort(key=lambda role: (-gold[role].gold, role))
+    bins = {
+        role: [[run.score.roles.get(role, Counts()) for run in system.runs] for system in inputs.systems]
+        for role in frequent
+    }
     title = f"F1 of labels with {inputs.settings.min_count} or more arguments (Table 6 of the paper)"
     return _drawn("labels", title, inputs, bins, overall=True)
 
@@ -109,10 +116,16 @@ def _drawn(
     name: str, title: str, inputs: Inputs, bins: Bins, *, overall: bool = False
 ) -> list[Table | Picture]:
     """A table with one row per bin, and its picture; bins without gold arguments have no F1."""
-    bins = {part: counts for part, counts in bins.items() if counts[0].gold}
-    last = {"overall": [system.score.overall for system in inputs.systems]} if overall else {}
+    kept = {part: counts for part, counts in bins.items() if counts[0][0].gold}
+    last = {"overall": [[run.score.overall for run in own.runs] for own in inputs.systems]} if overall else {}
     systems = tuple(system.name for system in inputs.systems)
-    rows = [(part, counts[0].gold, [own.f1 for own in counts]) for part, counts in (bins | last).items()]
-    table = comparison_table(name, title, (name.replace("-", " "), "gold"), systems, rows)
-    series = tuple((system, tuple(own[k].f1 for own in bins.values())) for k, system in enumerate(systems))
-    return [table, Picture(name, title, Bars(tuple(bins), series, "F1"))] if bins else [table]
+    rows = [
+        (part, counts[0][0].gold, [fmean(own.f1 for own in runs) for runs in counts])
+        for part, counts in (kept | last).items()
+    ]
+    note = "Means over the runs of a system." if any(system.others for system in inputs.systems) else ""
+    table = comparison_table(name, title, (name.replace("-", " "), "gold"), systems, rows, note=note)
+    series = tuple(
+        (system, tuple(f1[k] for _, _, f1 in rows[: len(kept)])) for k, system in enumerate(systems)
+    )
+    return [table, Picture(name, title, Bars(tuple(kept), series, "F1"))] if kept else [table]

@@ -1,12 +1,12 @@
 """Section 1: the official score of every system, its interval, and whether systems differ.
 
 A system may have several runs with different seeds. Its figures are then means over the runs, and tests
-resample the runs as well as the sentences.
+resample the runs as well as the documents (sentences, where gold does not name their documents).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from statistics import fmean, stdev
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from spansrl.analysis.inputs import Inputs
 from spansrl.analysis.tables import Cell, Column, Section, Table, columns
 from spansrl.errors import counted
-from spansrl.evaluation import compare_counts, sentence_counts
+from spansrl.evaluation import adjust_holm, compare_counts, perfect_counts, sentence_counts, sum_by_document
 
 NAME, TITLE = "overall", "Overall"
 
@@ -24,15 +24,30 @@ Counts = NDArray[np.int64]
 
 
 def overall(inputs: Inputs) -> Section:
-    sentences = [run.sentences for system in inputs.systems for run in system.runs]
-    counts = iter(sentence_counts(inputs.gold, *sentences))  # of each run: (N, 3)
-    runs = [np.stack([next(counts) for _ in system.runs]) for system in inputs.systems]  # (R, N, 3)
+    documents = [sent.extra.get("document") for sent in inputs.gold]
+    unit = "documents" if all(documents) and len(set(documents)) > 1 else "sentences"
+
+    def counts_of_runs(count: Callable[..., Counts]) -> list[Counts]:
+        """The counts of each system: (R, N, 3)."""
+        counts = count(inputs.gold, *(run.sentences for system in inputs.systems for run in system.runs))
+        if unit == "documents":
+            counts = sum_by_document(counts, list(map(str, documents)))
+        rows = iter(counts)
+        return [np.stack([next(rows) for _ in system.runs]) for system in inputs.systems]
+
+    runs = counts_of_runs(sentence_counts)
+    parts = [_scores(inputs, runs, unit)]
+    if len(runs) > 1:
+        perfect = counts_of_runs(perfect_counts)
+        parts += [
+            _comparisons(inputs, runs, unit, "significance", "Differences in F1"),
+            _comparisons(inputs, perfect, unit, "significance-perfect", "Differences in perfect props %"),
+        ]
     intro = "Precision, recall and F1 of the official CoNLL-2005 scorer."
-    parts = (_scores(inputs, runs), *([_comparisons(inputs, runs)] if len(runs) > 1 else []))
-    return Section(NAME, TITLE, intro, parts)
+    return Section(NAME, TITLE, intro, tuple(parts))
 
 
-def _scores(inputs: Inputs, runs: Sequence[Counts]) -> Table:
+def _scores(inputs: Inputs, runs: Sequence[Counts], unit: str) -> Table:
     samples, seed = inputs.settings.samples, inputs.settings.seed
     several = any(len(own) > 1 for own in runs)
     rows: list[tuple[Cell, ...]] = []
@@ -57,7 +72,7 @@ def _scores(inputs: Inputs, runs: Sequence[Counts]) -> Table:
         )
         inputs.progress("Confidence intervals", done, len(runs))
     score = inputs.systems[0].score
-    resampled = "sentences and runs" if several else "sentences"
+    resampled = f"{unit} and runs" if several else unit
     return Table(
         "overall",
         "Official score",
@@ -77,7 +92,7 @@ def _scores(inputs: Inputs, runs: Sequence[Counts]) -> Table:
     )
 
 
-def _comparisons(inputs: Inputs, runs: Sequence[Counts]) -> Table:
+def _comparisons(inputs: Inputs, runs: Sequence[Counts], unit: str, name: str, title: str) -> Table:
     samples, seed = inputs.settings.samples, inputs.settings.seed
     rows: list[tuple[Cell, ...]] = []
     pairs = list(combinations(range(len(runs)), 2))
@@ -88,15 +103,16 @@ def _comparisons(inputs: Inputs, runs: Sequence[Counts]) -> Table:
         rows.append((*names, *figures))
         inputs.progress("Significance", done, len(pairs))
     several = any(len(own) > 1 for own in runs)
+    holm = adjust_holm([float(row[5] or 0) for row in rows])
     return Table(
-        "significance",
-        "Differences in F1",
+        name,
+        title,
         (
             *columns("A", "B"),
             *columns("A − B", "95 % low", "95 % high", fractions="+.2f"),
-            *columns("p (bootstrap)", "p (randomization)", fractions=".4f"),
+            *columns("p (bootstrap)", "p (randomization)", "p (Holm)", fractions=".4f"),
         ),
-        tuple(rows),
-        note="Paired tests over sentences, two-sided."
-        + (" With several runs, the bootstrap draws runs as well as sentences." if several else ""),
+        tuple((*row, p) for row, p in zip(rows, holm, strict=True)),
+        note=f"Paired tests over {unit}, two-sided. p (Holm): of the bootstrap, corrected for all rows."
+        + (f" With several runs, the bootstrap draws runs as well as {unit}." if several else ""),
     )

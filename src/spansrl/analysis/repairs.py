@@ -19,13 +19,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import permutations
+from statistics import fmean
+from typing import NamedTuple
 
 from spansrl.analysis.charts import Bars
-from spansrl.analysis.inputs import Inputs
+from spansrl.analysis.inputs import Inputs, System
 from spansrl.analysis.tables import Picture, Section, Table, columns
 from spansrl.evaluation import score
-from spansrl.evaluation.counts import percent
-from spansrl.evaluation.frames import frames_of
+from spansrl.evaluation.frames import Frames, frames_of
 from spansrl.inventory import PROPBANK
 from spansrl.structures import Argument, Proposition, Sentence, Span
 from spansrl.tags import Phrase
@@ -145,19 +146,18 @@ REPAIRS: tuple[tuple[str, Repair], ...] = (
 
 
 def _repair_all(inputs: Inputs, number: int) -> tuple[Table, tuple[float, ...]]:
-    """The table of one system's repairs, and its F1 before the first and after each of them."""
+    """The table of one system's repairs, and its F1 before the first and after each of them, as means."""
     system = inputs.systems[number]
     gold_frames = [frames_of(sent) for sent in inputs.gold]  # once, because it is scored many times
-    current = original = _answers(inputs.gold, system.sentences)
-    f1 = [system.score.overall.f1]
-    rows = []
-    for done, (name, repair) in enumerate(REPAIRS, start=1 + number * len(REPAIRS)):
-        alone = score(gold_frames, _repaired(inputs.gold, original, repair)[0]).overall.f1
-        current, times = _repaired(inputs.gold, current, repair)
-        f1.append(score(gold_frames, current).overall.f1)
-        rows.append((name, times, (f1[-1], f1[-1] - f1[-2], alone - f1[0])))
-        inputs.progress("Repairs", done, len(inputs.systems) * len(REPAIRS))
-    total = sum(times for _, times, _ in rows)
+    runs = [_repair_run(inputs.gold, gold_frames, run) for run in system.runs]
+    inputs.progress("Repairs", number + 1, len(inputs.systems))
+    f1 = [fmean(own) for own in zip(*(run.f1 for run in runs), strict=True)]
+    alone = [fmean(own) for own in zip(*(run.alone for run in runs), strict=True)]
+    times = [system.per_run(sum(own)) for own in zip(*(run.times for run in runs), strict=True)]
+    rows = [
+        (name, times[k], (f1[k + 1], f1[k + 1] - f1[k], alone[k] - f1[0]))
+        for k, (name, _) in enumerate(REPAIRS)
+    ]
     table = Table(
         f"repairs-{number + 1}",
         f"Repairs of {system.name}",
@@ -167,13 +167,32 @@ def _repair_all(inputs: Inputs, number: int) -> tuple[Table, tuple[float, ...]]:
         ),
         (
             ("as predicted", None, None, f1[0], None, None),
-            *((name, n, percent(n, total), *figures) for name, n, figures in rows),
+            *((name, n, 100 * n / (sum(times) or 1), *figures) for name, n, figures in rows),
         ),
         note="Pieces of split arguments (C-) count as spans of their own. Errors that remain at the end need "
         f"more than one repair of a span; search for '{BEYOND}' to see examples.",
         tags=("", *(tag_of(system.name, name) for name, _ in REPAIRS)),
     )
     return table, tuple(f1)
+
+
+class _RepairedRun(NamedTuple):
+    """The times of each repair, F1 before the first and after each one, and after each one alone."""
+
+    times: list[int]
+    f1: list[float]
+    alone: list[float]
+
+
+def _repair_run(gold: Sequence[Sentence], gold_frames: Sequence[Frames], run: System) -> _RepairedRun:
+    current = original = _answers(gold, run.sentences)
+    found = _RepairedRun([], [run.score.overall.f1], [])
+    for _, repair in REPAIRS:
+        found.alone.append(score(gold_frames, _repaired(gold, original, repair)[0]).overall.f1)
+        current, times = _repaired(gold, current, repair)
+        found.times.append(times)
+        found.f1.append(score(gold_frames, current).overall.f1)
+    return found
 
 
 def _answers(gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> list[Sentence]:

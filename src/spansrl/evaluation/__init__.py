@@ -16,7 +16,15 @@ from spansrl.evaluation.report import (
     end_to_end_report,
     official_report,
 )
-from spansrl.evaluation.significance import Comparison, compare, compare_counts, sentence_counts
+from spansrl.evaluation.significance import (
+    Comparison,
+    adjust_holm,
+    compare,
+    compare_counts,
+    perfect_counts,
+    sentence_counts,
+    sum_by_document,
+)
 
 __all__ = [
     "BREAKDOWNS",
@@ -24,6 +32,7 @@ __all__ = [
     "Counts",
     "EndToEnd",
     "Score",
+    "adjust_holm",
     "breakdown",
     "breakdown_report",
     "compare",
@@ -33,6 +42,8 @@ __all__ = [
     "end_to_end_report",
     "official_report",
     "open_for_scoring",
+    "perfect_counts",
     "score",
     "sentence_counts",
+    "sum_by_document",
 ]

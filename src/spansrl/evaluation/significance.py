@@ -1,9 +1,10 @@
 """Is system A better than system B? Paired tests over sentences on the difference in overall F1.
 
-Both tests use only the counts of each sentence. The *paired bootstrap* draws sentences with replacement and
-measures how much the difference varies between samples. *Approximate randomization* swaps the two systems'
-answers on random sentences and measures how large a difference equal systems show. Both p-values are
-two-sided, with one added to numerator and denominator, so that none is 0.
+Both tests use only the counts of each sentence, or of each document, since sentences of one document are not
+independent (`sum_by_document`). The *paired bootstrap* draws them with replacement and measures how much the
+difference varies between samples. *Approximate randomization* swaps the two systems' answers on random ones
+and measures how large a difference equal systems show. Both p-values are two-sided, with one added to
+numerator and denominator, so that none is 0.
 
 A system may have several runs with different seeds. Its F1 is then their mean, and the bootstrap draws runs
 as well as sentences.
@@ -11,7 +12,7 @@ as well as sentences.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -80,6 +81,43 @@ def sentence_counts(
             rows.append(row)
     counts = np.array(rows, dtype=np.int64).reshape(-1, len(systems), 3)
     return counts.transpose(1, 0, 2)
+
+
+def perfect_counts(
+    gold: Iterable[Scorable], *systems: Iterable[Scorable], match: Match = "index"
+) -> npt.NDArray[np.int64]:
+    """Perfect and other propositions of each system on each sentence: (systems, sentences, 3).
+
+    The others are counted as excess and as missed, so that the F1 of these counts is the share of perfect ones.
+    """
+    rows = []
+    for gold_frames, found in aligned(gold, *systems):
+        for frames in found:
+            pairings = [pair(own, other) for _, own, other in propositions(gold_frames, frames, match)]
+            wrong = sum(
+                any(arg.role != VERB for arg in (*pairing.excess, *pairing.missed)) for pairing in pairings
+            )
+            rows.append([len(pairings) - wrong, wrong, wrong])
+    return np.array(rows, dtype=np.int64).reshape(-1, len(systems), 3).transpose(1, 0, 2)
+
+
+def sum_by_document(counts: npt.NDArray[np.int64], documents: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Counts (…, sentences, 3) as counts (…, documents, 3), given the document of each sentence."""
+    names, index = np.unique(np.asarray(documents), return_inverse=True)
+    totals = np.zeros((*counts.shape[:-2], len(names), counts.shape[-1]), dtype=counts.dtype)
+    for k in range(len(names)):
+        totals[..., k, :] = counts[..., index == k, :].sum(axis=-2)
+    return totals
+
+
+def adjust_holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's adjusted p-values, in the same order: those up to α control the family's error rate at α."""
+    adjusted = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, k in enumerate(sorted(range(len(p_values)), key=lambda k: p_values[k])):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[k]))
+        adjusted[k] = highest
+    return adjusted
 
 
 def compare_counts(
