@@ -14,6 +14,8 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
+from spansrl.evaluation import adjust_holm
+
 Row = dict[str, str]
 PARTS = {"dev": "EWT dev", "test": "EWT test", "masc": "MASC test"}
 BINS = {"labels": "{}", "part of speech": "{} predicate", "seen": "predicate {} in training"}
@@ -91,8 +93,7 @@ def scores(study: Study) -> str:
                 cell
                 for row in own
                 for cell in (
-                    row.get("precision"),
-                    row.get("recall"),
+                    *map(row.get, ("precision", "recall")),
                     _mean(row, "F1"),
                     row.get("perfect props %"),
                 )
@@ -122,13 +123,17 @@ def boundaries(study: Study, comparison: str) -> str:
 
 def significance(study: Study) -> str:
     """Differences in mean F1 with their interval and corrected p, by a bootstrap over documents and runs."""
+    found = {
+        (row["A"], row["B"], part): row
+        for comparison in study.comparisons
+        for part in study.parts(comparison)
+        for row in study.rows(comparison, part, "significance")
+    }
+    adjusted = adjust_holm([float(row["p (bootstrap)"]) for row in found.values()])
     cells: dict[tuple[str, str], dict[str, str]] = {}
-    for comparison in study.comparisons:
-        for part in study.parts(comparison):
-            for row in study.rows(comparison, part, "significance"):
-                interval = f"{row['95 % low']} to {row['95 % high']}"
-                text = f"{row['A − B']} ({interval}), p = {row['p (Holm)']}"
-                cells.setdefault((row["A"], row["B"]), {})[part] = text
+    for ((a, b, part), row), p in zip(found.items(), adjusted, strict=True):
+        interval = f"{row['95 % low']} to {row['95 % high']}"
+        cells.setdefault((a, b), {})[part] = f"{row['A − B']} ({interval}), p = {p:.4f}"
     parts = [part for part in study.facts["parts"] if any(part in own for own in cells.values())]
     return table(
         ["difference in F1", *(PARTS[part] for part in parts)],

@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 from spansrl.errors import DataError
-from spansrl.evaluation import Counts, compare, compare_counts, comparison_report, score, sentence_counts
+from spansrl.evaluation import (
+    Counts,
+    adjust_holm,
+    compare,
+    compare_counts,
+    comparison_report,
+    score,
+    sentence_counts,
+    sum_by_document,
+)
 from spansrl.structures import Argument, Proposition, Sentence, Span
 
 A = np.array([[3, 0, 1], [2, 1, 0], [1, 1, 2], [4, 0, 0], [0, 2, 1]])
@@ -101,6 +110,35 @@ def test_counts_of_sentences_leave_out_the_verb_and_add_up_to_the_score() -> Non
     assert counts.tolist() == [[[1, 1, 1], [1, 1, 0]], [[2, 0, 0], [1, 0, 0]]]
     assert Counts(*counts[0].sum(axis=0).tolist()) == score(gold, a).overall
     assert compare(gold, a, gold, samples=10).difference < 0
+
+
+def test_counts_are_summed_by_document() -> None:
+    counts = np.arange(24).reshape(2, 4, 3)
+    found = sum_by_document(counts, ["b", "a", "b", "b"])
+    assert found.tolist() == [
+        [counts[run, 1].tolist(), (counts[run, 0] + counts[run, 2] + counts[run, 3]).tolist()]
+        for run in (0, 1)
+    ]
+
+
+def test_documents_are_a_wider_interval_than_their_sentences_when_these_are_alike() -> None:
+    rng = np.random.default_rng(0)
+    better = np.repeat(rng.integers(0, 2, 12), 20)  # a whole document is better or worse
+    a = np.stack([5 + better, 2 - better, 2 - better], axis=1)
+    b = np.broadcast_to([5, 2, 2], a.shape)
+    documents = [str(k // 20) for k in range(len(a))]
+    of_sentences = compare_counts(a, b, samples=500)
+    of_documents = compare_counts(
+        sum_by_document(a, documents), sum_by_document(np.array(b), documents), samples=500
+    )
+    assert of_documents.difference == pytest.approx(of_sentences.difference)
+    assert of_documents.high - of_documents.low > 2 * (of_sentences.high - of_sentences.low)
+
+
+def test_holm_multiplies_the_smallest_p_by_the_number_of_tests_and_keeps_the_order() -> None:
+    assert adjust_holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert adjust_holm([0.9, 0.8]) == [1.0, 1.0]
+    assert adjust_holm([]) == []
 
 
 def test_no_sentences_are_an_error() -> None:

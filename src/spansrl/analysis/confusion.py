@@ -85,14 +85,9 @@ def _cells(system: System, number: int) -> Table:
             "gold", "predicted", "times", "% of the label's errors", "% of the label's correct boundaries"
         ),
         tuple(
-            (
-                g,
-                f,
-                system.per_run(errors[g, f]),
-                percent(errors[g, f], wrong[g]),
-                percent(errors[g, f], totals[g]),
-            )
+            (g, f, system.per_run(n), percent(n, wrong[g]), percent(n, totals[g]))
             for g, f in ordered
+            for n in (errors[g, f],)
         ),
         shown=15,
         tags=tuple(tag_of(system.name, *pair) for pair in ordered),
