@@ -180,8 +180,10 @@ def analysis_steps(study: Mapping[str, Any], options: argparse.Namespace, corpor
             command += ["--train", str(corpora / "ewt" / "train.jsonl"), "--threads", "1"]
             for system, model in chosen:
                 command += ["--pred", f"{system}={prediction(work, model, part)}"]
-            if part == "dev" and chosen[0][0] == comparison.get("model"):
-                command += ["--model", str(work / chosen[0][1])]
+            weights = work / chosen[0][1]  # a restored run has none
+            restored = options.analyze and not (weights / "config.json").exists()
+            if part == "dev" and chosen[0][0] == comparison.get("model") and not restored:
+                command += ["--model", str(weights)]
             command += ["--out", str(work / "analysis" / f"{comparison['name']}-{part}")]
             name = f"analyze-{comparison['name']}-{part}"
             yield Step(name, command, [f"label-{model}" for _, model in chosen])

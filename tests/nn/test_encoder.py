@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from spansrl.inference.config import EncoderConfig
+from spansrl.nn.encoders import dropout_before_encoder
 from spansrl.nn.encoders.bilstm import InterleavedLSTM
 from spansrl.nn.encoders.predicates import PredicateHead, PredicateMark
 
@@ -142,3 +143,32 @@ def test_the_head_sees_token_predicate_and_clipped_distance():
             hidden = torch.relu(hidden + head.distance.weight[away + 2])
             expected = torch.relu(head.out.weight @ hidden + head.out.bias)
             torch.testing.assert_close(out[n, t], expected)
+
+
+def test_the_forget_bias_is_that_of_the_forget_gates_alone():
+    encoder = InterleavedLSTM(5, EncoderConfig(width=3, layers=2, forget_bias=1.0))
+    for lstm in encoder.lstms:
+        assert lstm.bias_ih_l0.tolist() == [0.0] * 3 + [1.0] * 3 + [0.0] * 6
+        assert not lstm.bias_hh_l0.any()
+
+
+def test_dropout_at_hidden_states_leaves_the_inputs_of_later_lstms_alone():
+    torch.manual_seed(0)
+    encoder = InterleavedLSTM(5, EncoderConfig(width=64, layers=2, dropout=0.5, dropout_at="hidden"))
+    seen = []
+    encoder.lstms[1].register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+    encoder.connections[0].register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+    encoder(torch.ones(1, 4, 5), torch.tensor([4]))
+    connected, into_second = seen
+    dropped = (connected[:, :, 5:] == 0).float().mean()  # h of the first LSTM
+    assert 0.3 < dropped < 0.7
+    relu_zeros = torch.relu(encoder.connections[0](connected)) == 0
+    assert torch.equal(into_second.flip(1) == 0, relu_zeros)
+
+
+@pytest.mark.parametrize(("embedder", "left"), [(0.5, 1 - 0.5 / 0.9), (0.1, 0.0), (0.0, 0.0)])
+def test_token_vectors_are_dropped_once_in_all(embedder, left):
+    config = EncoderConfig(dropout=0.1)
+    assert dropout_before_encoder(embedder, config) == pytest.approx(left)
+    other = EncoderConfig(kind="highway", dropout=0.1)
+    assert dropout_before_encoder(embedder, other) == pytest.approx(embedder)

@@ -12,6 +12,7 @@ from spansrl.errors import ModelError
 from spansrl.inference.model import score_propositions
 from spansrl.nn.batch import Corpus
 from spansrl.nn.ensembles import (
+    DroppedFeatures,
     Mixture,
     MixtureModel,
     ProductModel,
@@ -101,6 +102,22 @@ def test_cached_features_are_the_experts_own_and_are_computed_once(experts, tmp_
             assert torch.allclose(h[row, :length], live[row, :length], atol=1e-3)  # half precision on disk
     expert_features(experts, corpus, tmp_path)
     assert [file.stat().st_mtime_ns for file in files] == written
+
+
+def test_experts_with_dropout_give_other_features_each_time_and_are_left_as_they_were(experts):
+    corpus = Corpus.of(SENTENCES, experts[0].roles)
+    modes = [expert.training for expert in experts]
+    for expert in experts:
+        expert.encoder.lstm.dropout.p = 0.5
+    features = DroppedFeatures(
+        corpus, experts, [expert.embedder.prepare(corpus.tokens) for expert in experts]
+    )
+    first, second = (features.take(np.array([3, 1])) for _ in range(2))
+    for one, other in zip(first, second, strict=True):
+        assert one.shape == other.shape
+        assert not torch.equal(one, other)
+        assert not one.requires_grad
+    assert [expert.training for expert in experts] == modes
 
 
 def test_remembered_features_give_the_labels_of_live_ones(experts, tmp_path):

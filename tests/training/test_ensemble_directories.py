@@ -43,8 +43,8 @@ def data(tmp_path):
     return directory
 
 
-def mixture_run(experts, data, tmp_path, epochs=3):
-    training = {**MIXTURE_DEFAULTS["training"], "epochs": epochs, "rate": 1e-2}
+def mixture_run(experts, data, tmp_path, epochs=3, **settings):
+    training = {**MIXTURE_DEFAULTS["training"], "epochs": epochs, "rate": 1e-2, **settings}
     config = config_from_dict({"training": training}).training
     return prepare_mixture(experts, runs.read_splits(data), config, cache=tmp_path / "cache", provenance={})
 
@@ -116,14 +116,16 @@ def test_a_trained_mixture_labels_the_same_after_loading_and_learns(experts, dat
     assert score(SENTENCES, loaded).overall.f1 == pytest.approx(best, abs=1e-6)
 
 
-def test_a_stopped_mixture_resumes_to_the_same_weights(experts, data, tmp_path):
-    list(runs.execute(mixture_run(experts, data, tmp_path), tmp_path / "whole"))
+@pytest.mark.parametrize("experts_dropout", [False, True])
+def test_a_stopped_mixture_resumes_to_the_same_weights(experts, data, tmp_path, experts_dropout):
+    def new_run():
+        return mixture_run(experts, data, tmp_path, experts_dropout=experts_dropout)
+
+    list(runs.execute(new_run(), tmp_path / "whole"))
     steps = iter(range(100))
-    stop_at_four = runs.execute(
-        mixture_run(experts, data, tmp_path), tmp_path / "cut", should_stop=lambda: next(steps) == 4
-    )
+    stop_at_four = runs.execute(new_run(), tmp_path / "cut", should_stop=lambda: next(steps) == 4)
     assert list(stop_at_four)[-1].stopped
-    list(runs.execute(mixture_run(experts, data, tmp_path), tmp_path / "cut", resume=True))
+    list(runs.execute(new_run(), tmp_path / "cut", resume=True))
     for name in ("weights.safetensors", "state.safetensors"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "cut" / name).read_bytes()
 

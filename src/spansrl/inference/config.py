@@ -1,6 +1,7 @@
 """The settings that describe a model: one dataclass per section of config.json and of training configs.
 
-The defaults are the paper's (Table 8 and Appendix C). An unknown key, a value of the wrong type and settings
+The defaults are the paper's (Table 8 and Appendix C), except that word vectors are trained: SENNA and ELMo
+are not shipped. An unknown key, a value of the wrong type and settings
 that do not fit together are errors that name the setting. The comments here are the tables in
 docs/training.md. The settings of training are in `spansrl.training.config`.
 """
@@ -29,7 +30,7 @@ class EmbedderConfig:
     precomputed: str = ""  # elmo: directory with train.hdf5, dev.hdf5, … keyed by sentence index
     finetune: bool = False  # transformer: train it too, instead of mixing its frozen layers
     pooling: str = "mean"  # transformer: a token is the mean of its word pieces, or the first of them
-    dropout: float = 0.0  # on the token vectors (the paper: 0.5 for ELMo)
+    dropout: float = 0.0  # on the token vectors (the paper: 0.5 for ELMo), that of the first LSTM included
     inner_dropout: float = 0.1  # transformer: inside its layers while it is fine-tuned
     case: bool = False  # transformer, fine-tuned: learn how tokens are written (lower, title, upper case)
 
@@ -60,6 +61,8 @@ class EncoderConfig:
     width: int = 300  # hidden units; after: width of the head too
     mark_width: int = 50  # input: size of the predicate mark's vector
     dropout: float = 0.1  # on the input of every LSTM, and inside the head of `after`
+    dropout_at: str = "input"  # bilstm: every LSTM's input (the paper) | hidden: outputs (authors' code)
+    forget_bias: float = 0.0  # bilstm: initial bias of forget gates (the paper: 0; authors' code: 1)
     max_distance: int = 32  # after: distances to the predicate beyond this share a vector
     attention_layers: int = 0  # after: self-attention layers of the head
     top_layers: int = 0  # after: layers of a fine-tuned transformer that become the head, run per predicate
@@ -69,6 +72,8 @@ class EncoderConfig:
         one_of("encoder.kind", self.kind, ("bilstm", "highway", "attention", "none"))
         one_of("encoder.predicate", self.predicate, ("input", "after"))
         in_range("encoder.dropout", self.dropout, 0.0, 0.95)
+        one_of("encoder.dropout_at", self.dropout_at, ("input", "hidden"))
+        in_range("encoder.forget_bias", self.forget_bias, -10.0, 10.0)
         for name in ("layers", "width", "mark_width", "max_distance", "attention_heads"):
             at_least(f"encoder.{name}", getattr(self, name), 1)
         at_least("encoder.attention_layers", self.attention_layers, 0)

@@ -98,6 +98,27 @@ class ExpertFeatures:
         return tuple(torch.from_numpy(store.padded(props)).float() for store in self.stores)
 
 
+@dataclass(frozen=True, slots=True)
+class DroppedFeatures:
+    """Every expert's token vectors, computed for each batch with the experts' own dropout."""
+
+    corpus: Corpus
+    experts: Sequence[Network]
+    inputs: Sequence[Any]  # each expert's prepared sentences
+
+    def take(self, props: IntArray) -> tuple[Tensor, ...]:
+        """Each expert's token vectors (N, T, D) of the chosen propositions."""
+        batch = self.corpus.batch(props)
+        vectors = []
+        with torch.no_grad():
+            for expert, inputs in zip(self.experts, self.inputs, strict=True):
+                was_training = expert.training
+                expert.train()
+                vectors.append(expert.token_features(batch, expert.embedder.take(inputs, batch.rows)))
+                expert.train(was_training)
+        return tuple(vectors)
+
+
 def expert_features(
     experts: Sequence[Network], corpus: Corpus, cache: Path, progress: Progress | None = None
 ) -> ExpertFeatures:

@@ -18,7 +18,7 @@ from spansrl.nn.batch import Batch
 from spansrl.nn.devices import on_device
 from spansrl.nn.embedders import Embedder
 from spansrl.nn.embedders.transformer import TransformerEmbedder
-from spansrl.nn.encoders import build_encoder
+from spansrl.nn.encoders import build_encoder, dropout_before_encoder
 from spansrl.nn.encoders.predicates import MarkedEncoder, OnePassEncoder
 from spansrl.nn.outputs import OUTPUTS, Output
 from spansrl.nn.syntax import SyntaxHead
@@ -44,6 +44,7 @@ class Network(nn.Module):
             assert isinstance(embedder, TransformerEmbedder)  # the config has checked it
             top = embedder.take_top(config.encoder.top_layers)
         self.encoder = build_encoder(embedder.width, config.encoder, top)
+        embedder.dropout.p = dropout_before_encoder(config.embedder.dropout, config.encoder)
         self.output = OUTPUTS[config.output.kind].of(config.output, self.encoder.out_width, len(roles))
         self.syntax = (
             SyntaxHead(self.encoder.out_width, config.encoder.dropout) if config.tasks.syntax else None

@@ -53,6 +53,7 @@ class TrainingConfig:
     clip: float = 0.0  # largest norm of the gradient; 0: no limit
     max_tokens: int = 0  # training leaves out longer sentences; 0: no limit
     layer_decay: float = 1.0  # rate of each transformer layer relative to the layer above it
+    experts_dropout: bool = False  # mixture: experts keep their dropout meanwhile (authors' code)
     average: float = 0.0  # decay of a moving average of the weights, used for evaluation; 0: none
     partial: str = ""  # files of JSON Lines, separated by commas, in which not every predicate is labeled
     partial_share: str = "1"  # share of each of these files used per epoch, in turn, separated by commas

@@ -22,7 +22,15 @@ from spansrl.nn.batch import Corpus
 from spansrl.nn.embedders.features import Progress
 from spansrl.nn.embedders.layered import LayeredEmbedder
 from spansrl.nn.embedders.precomputed import read_precomputed_features
-from spansrl.nn.ensembles import Mixture, MixtureModel, ProductModel, expert_features, share_sources
+from spansrl.nn.ensembles import (
+    DroppedFeatures,
+    ExpertFeatures,
+    Mixture,
+    MixtureModel,
+    ProductModel,
+    expert_features,
+    share_sources,
+)
 from spansrl.nn.network import Network, TorchModel
 from spansrl.structures import Sentence
 from spansrl.training.checkpoint import load_network, load_weights, save_description, save_weights
@@ -172,7 +180,13 @@ def prepare_mixture(
     roles = experts[0].roles
     model = MixtureModel(mixture, experts)
     model.remember(expert_features(experts, Corpus.of(splits.dev, roles), cache, progress))
-    features = expert_features(experts, Corpus.of(splits.train, roles), cache, progress)
+    corpus = Corpus.of(splits.train, roles)
+    features: ExpertFeatures | DroppedFeatures
+    if config.experts_dropout:
+        inputs = [expert.embedder.prepare(corpus.tokens, cache, progress) for expert in experts]
+        features = DroppedFeatures(corpus, experts, inputs)
+    else:
+        features = expert_features(experts, corpus, cache, progress)
     pipeline = Pipeline.plain(model, experts[0].config.output)
     return Run(
         model=mixture,

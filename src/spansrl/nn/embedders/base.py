@@ -40,6 +40,7 @@ class Embedder(nn.Module, ABC):
 
     width: int
     source: FeatureSource | None = None  # the frozen encoder whose features it reads, where it has one
+    dropout: nn.Dropout  # on the token vectors
     provenance: Mapping[str, str] = {}  # entries of the model directory about its origin
 
     @abstractmethod

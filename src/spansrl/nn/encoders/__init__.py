@@ -26,3 +26,12 @@ def build_encoder(
         return OnePassEncoder(in_width, config, kind, top)
     assert kind is not None  # the config has checked it
     return MarkedEncoder(in_width, config, kind)
+
+
+def dropout_before_encoder(embedder: float, config: EncoderConfig) -> float:
+    """What is left of the dropout on token vectors when the first LSTM drops its input too.
+
+    The two together keep each unit as often as the embedder's dropout alone should.
+    """
+    first = config.dropout if config.kind == "bilstm" else 0.0
+    return max(0.0, 1 - (1 - embedder) / (1 - first))

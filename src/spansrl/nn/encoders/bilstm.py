@@ -16,7 +16,7 @@ from spansrl.nn.recurrence import reversal, take
 
 
 class InterleavedLSTM(nn.Module):
-    """One-directional LSTMs with ReLU connections; dropout on every LSTM's input."""
+    """One-directional LSTMs with ReLU connections, and dropout (`encoder.dropout_at`)."""
 
     def __init__(self, in_width: int, config: EncoderConfig) -> None:
         super().__init__()
@@ -25,6 +25,7 @@ class InterleavedLSTM(nn.Module):
         self.lstms = nn.ModuleList(nn.LSTM(w, width, batch_first=True) for w in widths)
         self.connections = nn.ModuleList(nn.Linear(w + width, width) for w in widths)
         self.dropout = nn.Dropout(config.dropout)
+        self.drops_hidden = config.dropout_at == "hidden"
         self.out_width = width
         for name, parameter in self.lstms.named_parameters():
             if "weight" in name:
@@ -32,6 +33,8 @@ class InterleavedLSTM(nn.Module):
                     nn.init.orthogonal_(gate)
             else:
                 nn.init.zeros_(parameter)
+                if "bias_ih" in name:
+                    parameter.data.chunk(4)[1].fill_(config.forget_bias)  # gates: input, forget, cell, output
         for connection in self.connections:
             init_linear(connection)
 
@@ -39,11 +42,14 @@ class InterleavedLSTM(nn.Module):
         """x (N, T, in_width), lengths (N,) -> (N, T, width), undefined at padding"""
         backwards = reversal(lengths, x.shape[1])  # (N, T)
         for layer, (lstm, connection) in enumerate(zip(self.lstms, self.connections, strict=True)):
-            x = self.dropout(x)
+            if layer == 0 or not self.drops_hidden:
+                x = self.dropout(x)
             if layer % 2 == 0:
                 h, _ = lstm(x)  # (N, T, width)
             else:
                 h, _ = lstm(take(x, backwards))
                 h = take(h, backwards)
+            if self.drops_hidden:
+                h = self.dropout(h)
             x = torch.relu(connection(torch.cat([x, h], dim=2)))  # (N, T, width)
         return x
