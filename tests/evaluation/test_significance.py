@@ -14,6 +14,7 @@ from spansrl.evaluation import (
     compare,
     compare_counts,
     comparison_report,
+    perfect_counts,
     score,
     sentence_counts,
     sum_by_document,
@@ -110,6 +111,15 @@ def test_counts_of_sentences_leave_out_the_verb_and_add_up_to_the_score() -> Non
     assert counts.tolist() == [[[1, 1, 1], [1, 1, 0]], [[2, 0, 0], [1, 0, 0]]]
     assert Counts(*counts[0].sum(axis=0).tolist()) == score(gold, a).overall
     assert compare(gold, a, gold, samples=10).difference < 0
+
+
+def test_the_f1_of_perfect_counts_is_the_share_of_perfect_propositions() -> None:
+    gold = [labeled("A0", "A1"), labeled("A0")]
+    a = [labeled("A0", "A2"), labeled("A0")]
+    counts = perfect_counts(gold, a, gold)
+    assert counts.tolist() == [[[0, 1, 1], [1, 0, 0]], [[1, 0, 0], [1, 0, 0]]]
+    result = compare_counts(*counts, samples=10)
+    assert (result.f1_a, result.f1_b) == (score(gold, a).perfect_percent, 100.0)
 
 
 def test_counts_are_summed_by_document() -> None:

@@ -88,7 +88,7 @@ def perfect_counts(
 ) -> npt.NDArray[np.int64]:
     """Perfect and other propositions of each system on each sentence: (systems, sentences, 3).
 
-    The others are counted as excess and as missed, so that the F1 of these counts is the share of perfect ones.
+    The others count as excess and as missed, so that the F1 of these counts is the share of perfect ones.
     """
     rows = []
     for gold_frames, found in aligned(gold, *systems):
