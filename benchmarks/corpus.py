@@ -27,12 +27,11 @@ from typing import Any
 
 from measure import processor, table
 from spansrl.formats.files import read_lines
-from spansrl.jobs import Job, Status, run
+from spansrl.jobs import InputOptions, Job, Status, run
+from spansrl.jobs.documents import InputReader
 from spansrl.jobs.job import Engine
-from spansrl.jobs.local import run_local
 from spansrl.jobs.parquet import write_rows
-from spansrl.jobs.plan import make_plan
-from spansrl.jobs.sources import Reading
+from spansrl.jobs.worker import run_local
 from spansrl.language.english.tokenizer import split
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,7 +45,7 @@ SIZES = (
     (10**7, 16, "the processor: one machine"),
     (10**8, 64, "the disk: write Parquet"),
     (10**9, 256, "one machine: use Ray, shared storage, and `--shard-chars 4000000` for fewer files"),
-    (10**10, 1024, "planning, which is one process: run ten jobs, each over a part of the files"),
+    (10**10, 1024, "reading, which is one process: run ten jobs, each over a part of the files"),
 )
 
 
@@ -65,8 +64,9 @@ def page_section(result: dict[str, Any]) -> str:
         "",
         runs_table(result["runs"]),
         "",
-        f"With {workers} that is **{core_hour(result):,} sentences per core-hour** of CPU time. Planning",
-        f"read {result['planned_chars'] / 1e6:.1f} million characters per CPU second. From these two rates:",
+        f"With {workers} that is **{core_hour(result):,} sentences per core-hour** of CPU time. The process",
+        f"that reads the input manages {result['read_chars'] / 1e6:.1f} million characters per CPU second. From",
+        "these two rates:",
         "",
         sizing(result),
         "",
@@ -113,14 +113,14 @@ def sizing(result: dict[str, Any]) -> str:
             f"{sentences / hourly:,.0f}",
             f"{cores:,}",
             _time(3600 * sentences / hourly / cores),
-            _time(sentences * result["chars"] / result["planned_chars"]),
+            _time(sentences * result["chars"] / result["read_chars"]),
             _size(sentences * result["json_bytes"]),
             _size(sentences * result["parquet_bytes"]),
             bottleneck,
         ]
         for sentences, cores, bottleneck in SIZES
     ]
-    header = ["sentences", "core-hours", "cores", "time", "planning", "JSON Lines", "Parquet", "bottleneck"]
+    header = ["sentences", "core-hours", "cores", "time", "reading", "JSON Lines", "Parquet", "bottleneck"]
     return table(header, rows)
 
 
@@ -212,11 +212,12 @@ def measure(job: Job, name: str, engine: Engine, workers: int) -> tuple[dict[str
     return found, status
 
 
-def planning_rate(path: Path, chars: int) -> float:
-    """Return the characters per second of CPU time that planning reads."""
+def reading(path: Path) -> tuple[int, float]:
+    """Return the characters of the input, and how many of them are read per second of CPU time."""
     before = time.process_time()
-    make_plan([str(path)], Reading(), shard_chars=250_000)
-    return chars / (time.process_time() - before)
+    shards = InputReader(InputOptions()).shards([str(path)], 250_000)
+    chars = sum(len(document.text) for shard in shards if shard.digest for document in shard.documents)
+    return chars, chars / (time.process_time() - before)
 
 
 def parquet_size(job: Job) -> int:
@@ -247,7 +248,7 @@ def benchmark(folder: Path, options: Any) -> dict[str, Any]:
         print(f"{name}, {_workers(workers)}: {found['seconds']:.0f} s", flush=True)
     for first, second in itertools.pairwise(sorted(folder.glob("out-*"))):
         assert same_rows(first, second), f"{first} and {second} differ"
-    chars = sum(shard.chars for shard in status.total.shards)
+    chars, rate = reading(path)
     size = sum(path.stat().st_size for path in job.out.glob("rows/*"))
     return {
         "date": time.strftime("%B %Y"),
@@ -257,7 +258,7 @@ def benchmark(folder: Path, options: Any) -> dict[str, Any]:
         "chars": round(chars / status.sentences, 1),
         "json_bytes": round(size / status.sentences),
         "parquet_bytes": round(parquet_size(job) / status.sentences),
-        "planned_chars": round(planning_rate(path, chars), -5),
+        "read_chars": round(rate, -5),
         "runs": runs,
     }
 
@@ -281,6 +282,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--ray", action="store_true", help="also measure Ray, with the last number of workers"
     )
     parser.add_argument("--keep", action="store_true", help="keep the result and renew the page")
+    parser.add_argument("--reading", action="store_true", help="measure only how fast the input is read")
     parser.add_argument("--page", action="store_true", help="only renew the page")
     options = parser.parse_args(arguments)
     if options.page:
@@ -289,7 +291,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.data is None:
         parser.error("--data is missing")
     with tempfile.TemporaryDirectory() as folder:
-        result = benchmark(Path(folder), options)
+        if options.reading:
+            sample(options.data, options.sentences, Path(folder, "sample.jsonl"))
+            rate = round(reading(Path(folder, "sample.jsonl"))[1], -5)
+            result = json.loads(RESULT.read_text()) | {"read_chars": rate}
+        else:
+            result = benchmark(Path(folder), options)
     text = json.dumps(result, indent=1)
     text = re.sub(r"\[\s+([\d.]+),\s+([\d.]+)\s+\]", r"[\1, \2]", text)  # a point of memory per line
     print(f"\n{page_section(result)}\n{text}")

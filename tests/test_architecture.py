@@ -29,8 +29,8 @@ LATE = {
     ("spansrl.training.export", "onnxscript"),
     ("spansrl.training.recovery", "onnx"),
     ("spansrl.nn.embedders.transformer", "transformers"),
-    ("spansrl.jobs.sources", "spansrl"),
-    ("spansrl.jobs.writing", "spansrl"),
+    ("spansrl.jobs.documents", "spansrl"),
+    ("spansrl.jobs.output", "spansrl"),
 }
 # Late imports of higher layers: a model directory without ONNX graphs runs on torch.
 UPWARD = {("spansrl.inference.loading", "nn"), ("spansrl.inference.loading", "training")}

@@ -57,7 +57,8 @@ def test_a_folder_becomes_rows_errors_and_a_manifest(spansrl, news):
     assert error == {
         "id": "news/bad.txt",
         "where": "news/bad.txt",
-        "reason": "not UTF-8: byte 0xe9 at byte 4",
+        "reason": "not UTF-8: byte 0xe9 at byte 4; the encoding is probably latin-1: "
+        "use --encoding latin-1, or convert it with iconv",
     }
     assert json.loads(Path("out/manifest.json").read_text())["status"] == "complete"
     before = Path("out/rows/part-00000.jsonl").stat().st_mtime_ns
@@ -71,8 +72,8 @@ def test_progress_is_printed_where_there_is_no_terminal(spansrl, news, monkeypat
     code, _, err = spansrl("corpus", "news", "--out", "out", "--workers", 1, "--shard-chars", 20)
     assert code == 0
     first, *_, last = [line for line in err.splitlines() if "sentences/s" in line]
-    assert first == "0 of 4 documents, 0 sentences/s, 0 errors"
-    assert last.startswith("4 of 4 documents, ")
+    assert first == "0% of the input, 0 documents, 0 sentences/s, 0 errors"
+    assert last.startswith("100% of the input, 4 documents, ")
     assert last.endswith(" sentences/s, 1 error, 0:00:00 left")
 
 
@@ -102,17 +103,51 @@ def test_only_what_was_requested_is_in_the_rows(spansrl, tmp_path):
         (("news", "--address", "auto"), 2, "--address needs --engine ray"),
         (("news", "--predicates", "1,2"), 2, "types"),
         (("news", "--model", "nowhere"), 1, "nowhere"),
+        (
+            ("table.csv",),
+            1,
+            "table.csv:1: no column 'text'; found id, body. Name it, for example --text body",
+        ),
+        (("news", "--to", "csv", "--rows", "sentence"), 1, "--rows argument"),
         (("news", "--max-errors", "0"), 1, "1 bad document, more than --max-errors 0"),
         ((), 2, "INPUT"),
     ],
     ids=str,
 )
 def test_what_cannot_be_done_is_one_clear_line(spansrl, news, arguments, code, message):
+    Path("table.csv").write_text("id,body\n1,Ann left.\n")
     found = spansrl("corpus", *arguments, "--out", "out")
     assert found[0] == code
     assert message in found[2]
     assert "Traceback" not in found[2]
-    assert "missing.txt" not in arguments or not Path("out").exists()
+    assert not {"missing.txt", "table.csv"} & {*arguments} or not Path("out").exists()
+
+
+def test_one_file_in_another_encoding_does_not_stop_the_others(spansrl, tmp_path):
+    (tmp_path / "l.csv").write_bytes(b"id,\xfcber\n1,Ann left.\n")
+    (tmp_path / "ok.jsonl").write_text('{"text": "Ann left."}\n')
+    assert spansrl("corpus", "l.csv", "ok.jsonl", "--out", "out", "--no-frames", "--workers", 1)[0] == 0
+    (error,) = map(json.loads, Path("out/errors.jsonl").read_text().splitlines())
+    assert (error["where"], "--encoding latin-1" in error["reason"]) == ("l.csv:1", True)
+    (tmp_path / "l.csv").write_bytes(b"id,text\n1,\xdcber left.\n")
+    options = ("--encoding", "latin-1", "--out", "named", "--no-frames", "--workers", 1, "--to", "csv")
+    assert spansrl("corpus", "l.csv", *options)[0] == 0
+    assert "\u00dcber" in Path("named/rows/part-00000.csv").read_text(encoding="utf-8")
+    assert spansrl("corpus", "l.csv", "--encoding", "rot13", "--out", "other")[0] == 2
+
+
+def test_a_job_without_any_good_document_fails(spansrl, tmp_path):
+    (tmp_path / "bad.txt").write_bytes(b"caf\xe9")
+    code, _, err = spansrl("corpus", "bad.txt", "--out", "out", "--no-frames", "--workers", 1)
+    assert code == 1
+    assert "no document could be labeled; see out/errors.jsonl" in err
+
+
+def test_a_fifo_in_a_folder_is_skipped_with_a_line(spansrl, news):
+    os.mkfifo(news / "pipe.txt")
+    code, _, err = spansrl("corpus", "news", "--out", "out", "--workers", 1, "--no-frames")
+    assert code == 0
+    assert "warning: news/pipe.txt: skipped: a FIFO" in err
 
 
 @pytest.mark.slow

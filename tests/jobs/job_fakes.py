@@ -11,8 +11,8 @@ import warnings
 from pathlib import Path
 
 from spansrl.errors import SpansrlWarning
-from spansrl.jobs import Job, Labeling, Reading, run
-from spansrl.jobs.work import Worker
+from spansrl.jobs import InputOptions, Job, LabelOptions, run
+from spansrl.jobs.worker import Worker
 from spansrl.structures import Argument, Document, Proposition, Sentence, Span
 
 SLOW_SECONDS = 0.1
@@ -59,11 +59,11 @@ def props(tokens):
     return (Proposition(1, tuple(args), lemma=tokens[1], sense=f"{tokens[1]}.01", type="verb", prob=1.0),)
 
 
-def load_fake(labeling: Labeling) -> FakeLabels:
+def load_fake(options: LabelOptions) -> FakeLabels:
     return FakeLabels()
 
 
-def load_dying(labeling: Labeling) -> FakeLabels:
+def load_dying(options: LabelOptions) -> FakeLabels:
     os.kill(os.getpid(), signal.SIGKILL)
     return FakeLabels()
 
@@ -93,5 +93,5 @@ def errors_of(out: Path) -> list[dict]:
 
 if __name__ == "__main__":  # a driver that tests can kill: INPUT OUT RESUME WORKERS
     source, out, resume, workers = sys.argv[1:]
-    job = Job((source,), Path(out), reading=Reading(id="id"), shard_chars=200)
+    job = Job((source,), Path(out), input=InputOptions(id="id"), shard_chars=200)
     run(job, resume=resume == "resume", workers=int(workers), load=load_fake)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import random
@@ -10,16 +11,18 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
 from job_fakes import content, errors_of, in_process, load_dying, load_fake, rows_of
 
 from spansrl.errors import ConfigError, DataError, SpansrlError
-from spansrl.jobs import Job, Labeling, Reading, run
-from spansrl.jobs.local import run_local
-from spansrl.jobs.writing import Directory, locked
+from spansrl.jobs import InputOptions, Job, LabelOptions, run
+from spansrl.jobs.output import JobDirectory, locked
+from spansrl.jobs.worker import run_local
 
 DRIVER = Path(__file__).with_name("job_fakes.py")
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,7 +44,7 @@ def corpus(tmp_path_factory):
     path = write_corpus(folder / "in.jsonl", texts(40, "NONE", "RAISE", *["SLOW it"] * 12))
     with path.open("a") as file:
         file.write('{broken\n{"id": "d3", "text": "again"}\n')
-    job = Job((str(path),), folder / "whole", reading=Reading(id="id"), shard_chars=200)
+    job = Job((str(path),), folder / "whole", input=InputOptions(id="id"), shard_chars=200)
     run(job, workers=1, load=load_fake)
     return job
 
@@ -183,17 +186,12 @@ def test_resuming_labels_only_what_is_missing(corpus, tmp_path):
     out = tmp_path / "out"
     seen = []
 
-    def stopping(task, shards, workers):
-        for receipt in run_local(task, shards, workers):
-            yield receipt
-            raise KeyboardInterrupt
-
     def noting(task, shards, workers):
-        seen.extend(shard.number for shard in shards)
-        return run_local(task, shards, workers)
+        for receipt in run_local(task, shards, workers):
+            seen.append(receipt.shard)
+            yield receipt
 
-    with pytest.raises(KeyboardInterrupt):
-        run(replace(corpus, out=out), workers=1, load=load_fake, engine=stopping)
+    stop_after(1, replace(corpus, out=out))
     done = {int(path.stem.split("-")[1]) for path in receipts(out)}
     run(replace(corpus, out=out), workers=1, load=load_fake, engine=noting, resume=True)
     assert done
@@ -203,7 +201,7 @@ def test_resuming_labels_only_what_is_missing(corpus, tmp_path):
 
 def test_a_document_that_kills_its_worker_becomes_an_error(tmp_path):
     path = write_corpus(tmp_path / "in.jsonl", ["Ann sold it", "KILL", "Bob left"])
-    job = Job((str(path),), tmp_path / "out", reading=Reading(id="id"))
+    job = Job((str(path),), tmp_path / "out", input=InputOptions(id="id"))
     status = run(job, workers=1, load=load_fake)
     assert status.errors == 1
     assert [error["id"] for error in errors_of(job.out)] == ["d1"]
@@ -248,7 +246,7 @@ def test_a_complete_job_is_not_run_again(corpus):
     before = content(corpus.out)
     status = run(corpus, resume=True, engine=never)
     assert content(corpus.out) == before
-    assert status.documents == status.total.documents
+    assert status.documents == 56
 
 
 def test_a_directory_with_a_job_is_not_overwritten(corpus):
@@ -264,8 +262,20 @@ def test_a_directory_with_other_files_is_refused(corpus, tmp_path):
 
 
 def test_two_jobs_do_not_share_a_directory(corpus):
-    with locked(Directory(corpus.out)), pytest.raises(DataError, match="another job"):
+    with locked(JobDirectory(corpus.out)), pytest.raises(DataError, match="another job"):
         run(corpus, resume=True)
+
+
+def stop_after(number, job, **options):
+    """Run a job that is interrupted after a number of shards."""
+
+    def engine(task, shards, workers):
+        with closing(run_local(task, shards, workers)) as found:
+            yield from islice(found, number)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(job, workers=1, load=load_fake, engine=engine, **options)
 
 
 @pytest.fixture
@@ -273,23 +283,17 @@ def begun(corpus, tmp_path):
     """A job that was stopped after its first shard."""
     path = shutil.copy(corpus.inputs[0], tmp_path)
     job = replace(corpus, inputs=(str(path),), out=tmp_path / "begun")
-
-    def one(task, shards, workers):
-        yield next(receipts := run_local(task, shards, workers))
-        receipts.close()
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run(job, workers=1, load=load_fake, engine=one)
+    stop_after(1, job)
+    assert receipts(job.out)
     return job
 
 
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("rows", {"labeling": Labeling(rows="sentence")}),
-        ("predicates", {"labeling": Labeling(predicates=("verb",))}),
-        ("max_chars", {"reading": Reading(id="id", max_chars=7)}),
+        ("rows", {"labels": LabelOptions(rows="sentence")}),
+        ("predicates", {"labels": LabelOptions(predicates=("verb",))}),
+        ("max_chars", {"input": InputOptions(id="id", max_chars=7)}),
         ("shard_chars", {"shard_chars": 7}),
         ("to", {"to": "parquet"}),
     ],
@@ -300,13 +304,43 @@ def test_a_job_is_not_resumed_with_other_settings(begun, name, change):
     assert len(str(refused.value)) < 300
 
 
-def test_a_job_is_not_resumed_with_other_input(begun, tmp_path):
-    other = write_corpus(tmp_path / "other.jsonl", texts(2))
-    with pytest.raises(DataError, match=r"other\.jsonl is new"):
-        run(replace(begun, inputs=(*begun.inputs, str(other))), resume=True, load=load_fake)
-    with Path(begun.inputs[0]).open("a") as file:
-        file.write("\n")
-    with pytest.raises(DataError, match=r"in\.jsonl: changed"):
+def change(path, old, new):
+    """Replace text of the same length and keep the time of the file."""
+    times = os.stat(path)
+    content = Path(path).read_text()
+    assert old in content
+    Path(path).write_text(content.replace(old, new))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def test_a_job_is_not_resumed_with_other_content_of_the_same_size_and_time(begun):
+    change(begun.inputs[0], "Ann0", "Eve0")
+    with pytest.raises(DataError, match=r"the input changed .*in\.jsonl:1\); start a new job") as refused:
+        run(begun, resume=True, load=load_fake)
+    assert "--resume" not in str(refused.value)
+
+
+def test_what_is_not_labeled_yet_may_change(begun, corpus, tmp_path):
+    change(begun.inputs[0], "Ann39", "Eve39")
+    run(begun, resume=True, workers=1, load=load_fake)
+    whole = replace(begun, out=tmp_path / "whole")
+    run(whole, workers=1, load=load_fake)
+    assert_same(whole, begun.out)
+
+
+def test_a_job_is_not_resumed_with_less_input(begun):
+    lines = Path(begun.inputs[0]).read_text().splitlines(keepends=True)
+    stop_after(5, begun, resume=True)
+    Path(begun.inputs[0]).write_text("".join(lines[:5]))
+    with pytest.raises(DataError, match="the input changed"):
+        run(begun, resume=True, load=load_fake)
+
+
+def test_a_complete_job_is_not_resumed_with_other_input(begun):
+    run(begun, resume=True, workers=1, load=load_fake)
+    run(begun, resume=True, workers=1, load=load_fake)
+    change(begun.inputs[0], "Ann39", "Eve39")
+    with pytest.raises(DataError, match="the input changed"):
         run(begun, resume=True, load=load_fake)
 
 
@@ -321,7 +355,7 @@ def test_a_job_is_not_resumed_with_another_model(begun):
 
 def test_too_many_errors_stop_the_job(tmp_path):
     path = write_corpus(tmp_path / "in.jsonl", ["RAISE"] * 20)
-    job = Job((str(path),), tmp_path / "out", reading=Reading(id="id"), shard_chars=10)
+    job = Job((str(path),), tmp_path / "out", input=InputOptions(id="id"), shard_chars=10)
     with pytest.raises(SpansrlError, match="more than --max-errors 3") as stopped:
         run(job, max_errors=3, load=load_fake, engine=in_process)
     assert "cannot label this" in str(stopped.value)
@@ -329,15 +363,99 @@ def test_too_many_errors_stop_the_job(tmp_path):
     assert run(job, resume=True, max_errors=20, load=load_fake, engine=in_process).errors == 20
 
 
-def test_too_many_unreadable_documents_stop_the_job_before_it_labels(tmp_path):
+def test_too_many_unreadable_documents_stop_the_job_and_are_listed(tmp_path):
+    path = write_corpus(tmp_path / "in.jsonl", texts(3))
+    with path.open("a") as file:
+        file.write("{broken\n")
+    job = Job((str(path),), tmp_path / "out")
+    with pytest.raises(SpansrlError, match=r"1 bad document.*in\.jsonl:4: not JSON"):
+        run(job, max_errors=0, load=load_fake)
+    assert [error["where"] for error in errors_of(job.out)] == [f"{path}:4"]
+    assert run(job, resume=True, workers=1, load=load_fake).errors == 1
+
+
+def test_a_column_that_no_file_has_is_refused_before_the_job_begins(tmp_path):
     path = write_corpus(tmp_path / "in.jsonl", texts(5))
+    (tmp_path / "in.csv").write_text("id,Body\n1,Ann left.\n")
+    for inputs in ((str(tmp_path / "in.csv"),), (str(path), str(tmp_path / "in.csv"))):
+        job = Job(inputs, tmp_path / "out", InputOptions(text="words"))
+        with pytest.raises(
+            DataError, match=r"no column 'words'; found id, \w+\. Name it.* --text (Body|text)"
+        ):
+            run(job, load=load_fake)
+        assert not job.out.exists()
+    job = Job((str(tmp_path / "in.csv"), str(path)), tmp_path / "out")  # one of two files has it
+    assert run(job, workers=1, load=load_fake).errors == 1
 
-    def never(task, shards, workers):
-        raise AssertionError
 
-    job = Job((str(path),), tmp_path / "out", reading=Reading(text="body"))
-    with pytest.raises(SpansrlError, match="no column 'body'"):
-        run(job, max_errors=0, engine=never)
+def test_damaged_receipts_are_labeled_again(begun, corpus):
+    (done,) = receipts(begun.out)
+    whole = done.read_bytes()
+    directory = JobDirectory(begun.out)
+    assert directory.receipt(0)
+    for damaged in (b"", b"{", b"[]", b'{"shard": 0}', whole.replace(b":", b";"), b"\xff", b"null"):
+        done.write_bytes(damaged)
+        assert directory.receipt(0) is None
+    run(begun, resume=True, workers=1, load=load_fake)
+    assert len(rows_of(begun.out)) == len(rows_of(corpus.out))
+
+
+@pytest.mark.parametrize("damaged", [b"", b"null", b"[]", b"{}", b'{"format": "spansrl-corpus-3"}', b"\xff"])
+def test_a_damaged_manifest_is_one_clear_line(begun, damaged):
+    (begun.out / "manifest.json").write_bytes(damaged)
+    with pytest.raises(DataError, match=r"manifest\.json: .*start a new job") as refused:
+        run(begun, resume=True, load=load_fake)
+    assert "\n" not in str(refused.value)
+
+
+def test_reasons_are_bounded_and_readable(tmp_path):
+    long = "\ud800" + "x" * 5_000_000
+    (tmp_path / "a.jsonl").write_text(json.dumps({long: 1}) + "\n" + json.dumps({"text": "Ann left"}))
+    (tmp_path / "b.csv").write_text("id," + "x" * 5_000_000 + "\n1,y\n")
+    (tmp_path / "c.csv").write_bytes(b"id,\xfcber\n1,Ann left.\n")
+    job = Job((str(tmp_path / "?.*"),), tmp_path / "out")
+    status = run(job, workers=1, load=load_fake)
+    assert (status.documents, status.errors) == (4, 3)
+    assert (job.out / "errors.jsonl").stat().st_size < 3000
+    assert (job.out / "manifest.json").stat().st_size < 3000
+    assert "--encoding latin-1" in errors_of(job.out)[2]["reason"]
+
+
+def test_a_training_run_whose_weights_changed_is_another_model(begun, tmp_path):
+    model = tmp_path / "run"
+    (model / "embedder").mkdir(parents=True)
+    for name in (
+        "config.json",
+        "weights.safetensors",
+        "state.safetensors",
+        "log.jsonl",
+        "embedder/words.json",
+    ):
+        (model / name).write_text(name)
+    job = replace(begun, labels=LabelOptions(str(model)), out=tmp_path / "own")
+    stop_after(1, job)
+    (model / "log.jsonl").write_text("an epoch more, which was not better")
+    stop_after(1, job, resume=True)
+    (model / "weights.safetensors").write_text("other weights")
+    with pytest.raises(ConfigError, match="the model changed since the job began"):
+        run(job, resume=True, load=load_fake)
+
+
+def test_a_document_that_kills_its_worker_costs_no_other(tmp_path):
+    path = write_corpus(tmp_path / "in.jsonl", ["SLOW it", "KILL", "Bob left", "SLOW them", *["SLOW"] * 8])
+    job = Job((str(path),), tmp_path / "out", input=InputOptions(id="id"), shard_chars=1)
+    assert run(job, workers=3, load=load_fake).errors == 1
+    assert [error["id"] for error in errors_of(job.out)] == ["d1"]
+
+
+def test_csv_has_the_same_rows_as_json_lines(corpus, tmp_path):
+    out = tmp_path / "out"
+    run(replace(corpus, out=out, to="csv"), load=load_fake, engine=in_process)
+    tables = [path.read_text().splitlines() for path in sorted(out.glob("rows/*.csv"))]
+    found = [row for table in tables for row in csv.DictReader(table)]
+    assert found == [{k: "" if v is None else str(v) for k, v in row.items()} for row in rows_of(corpus.out)]
+    with pytest.raises(ConfigError, match="CSV"):
+        run(replace(corpus, out=tmp_path / "other", to="csv", labels=LabelOptions(rows="sentence")))
 
 
 def test_parquet_has_the_same_rows_as_json_lines(corpus, tmp_path):
@@ -349,7 +467,7 @@ def test_parquet_has_the_same_rows_as_json_lines(corpus, tmp_path):
         for to in ("jsonl", "parquet"):
             out = tmp_path / f"{rows}-{to}"
             run(
-                replace(corpus, out=out, to=to, labeling=Labeling(rows=rows)),
+                replace(corpus, out=out, to=to, labels=LabelOptions(rows=rows)),
                 load=load_fake,
                 engine=in_process,
             )

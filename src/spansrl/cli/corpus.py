@@ -11,7 +11,7 @@ import click
 
 from spansrl.cli import options
 from spansrl.cli.progress import every, progress_bar
-from spansrl.errors import counted
+from spansrl.errors import DataError, counted
 from spansrl.progress import Progress, no_progress
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from spansrl.inference.runtime import Precision
     from spansrl.jobs import Status
     from spansrl.jobs.job import Engine
+    from spansrl.jobs.output import RowFormat
     from spansrl.jobs.rows import Rows
-    from spansrl.jobs.writing import Format
 
 EXAMPLES = """
 \b
@@ -53,12 +53,13 @@ _SECONDS_TO_MEASURE = 30  # shorter runs mostly start up, so their rate means no
     "--id", metavar="COLUMN", help="Column with the id, which must be unique.  [default: path, or path:line]"
 )
 @click.option("--lines", is_flag=True, help="In .txt files, every line is a document.")
+@options.encoding
 @options.choice(
     "--rows",
     ["argument", "sentence"],
     "argument: flat rows, one per argument. sentence: nested rows, one per sentence.",
 )
-@options.choice("--to", ["jsonl", "parquet"], "Format of the rows; parquet needs the extra corpus.")
+@options.choice("--to", ["jsonl", "csv", "parquet"], "Format of the rows; parquet needs the extra corpus.")
 @options.predicates("Types of predicates, such as verb,noun.  [default: all]")
 @options.model
 @options.decoder
@@ -82,8 +83,9 @@ def command(
     text: str,
     id: str | None,
     lines: bool,
+    encoding: str | None,
     rows: Rows,
-    to: Format,
+    to: RowFormat,
     predicates: str | None,
     model: str | None,
     decoder: Decoder | None,
@@ -108,13 +110,13 @@ def command(
     Every document is labeled exactly once. After a crash, Ctrl-C or a full disk, run the same command with
     --resume: it labels the missing shards, and the result is the same as without the interruption.
     """
-    from spansrl.jobs import Job, Labeling, Reading, run
+    from spansrl.jobs import InputOptions, Job, LabelOptions, run
 
     job = Job(
         inputs,
         out,
-        Reading(text, id, lines, max_chars),
-        Labeling(_model(model), _types(predicates), not no_frames, decoder, min_prob, rows, precision),
+        InputOptions(text, id, lines, max_chars, encoding),
+        LabelOptions(_model(model), _types(predicates), not no_frames, decoder, min_prob, rows, precision),
         to,
         shard_chars,
     )
@@ -134,6 +136,8 @@ def command(
         ctx.exit(130)
     for line in summary(job.out, status):
         click.echo(line, err=True)
+    if status.errors and status.errors == status.documents:
+        raise DataError(f"{job.out}: no document could be labeled; see {job.out / 'errors.jsonl'}")
 
 
 def _types(predicates: str | None) -> tuple[str, ...] | None:
@@ -159,7 +163,7 @@ def _engine(name: str, address: str | None) -> Engine:
         return partial(run_ray, address=address)
     if address is not None:
         raise click.UsageError("--address needs --engine ray")
-    from spansrl.jobs.local import run_local
+    from spansrl.jobs.worker import run_local
 
     return run_local
 
@@ -170,7 +174,8 @@ def summary(out: Path, status: Status) -> Iterator[str]:
     documents = f"{counted(status.documents, 'document')}, {counted(status.sentences, 'sentence')}"
     yield f"{documents}, {rows}, {errors}"
     if status.skipped_files:
-        yield f"skipped {counted(status.skipped_files, 'file')} that are not .txt, .jsonl, .csv or .parquet"
+        kinds = "other than .txt, .jsonl, .csv and .parquet"
+        yield f"skipped {counted(status.skipped_files, 'file')} of kinds {kinds}"
     for message, count in status.warnings.items():
         yield f"warning, {counted(count, 'time')}: {message}"
     if status.new_sentences:
@@ -187,8 +192,9 @@ def _clock(seconds: float) -> str:
 
 def _line(status: Status) -> str:
     left = "" if status.seconds_left is None else f", {_clock(status.seconds_left)} left"
-    documents = f"{status.documents:,} of {counted(status.total.documents, 'document')}"
-    return f"{documents}, {status.rate:,.0f} sentences/s, {counted(status.errors, 'error')}{left}"
+    share = f"{status.done_bytes / status.bytes:.0%} of the input, " if status.bytes else ""
+    counts = f"{share}{counted(status.documents, 'document')}, {status.rate:,.0f} sentences/s"
+    return f"{counts}, {counted(status.errors, 'error')}{left}"
 
 
 def _display(progress: Progress) -> Callable[[Status], None]:
@@ -196,7 +202,7 @@ def _display(progress: Progress) -> Callable[[Status], None]:
     is_due = every(_SECONDS_BETWEEN_LINES)
 
     def on_status(status: Status) -> None:
-        progress(_line(status), status.documents, status.total.documents)
+        progress(_line(status), status.done_bytes, status.bytes)
         if progress is no_progress and is_due():
             click.echo(_line(status), err=True)
 

@@ -85,6 +85,22 @@ samples = count("--samples", 10_000, "Number of bootstrap samples.")
 seed = count("--seed", 0, "Random seed of the samples.", min=0)
 
 
+def _check_encoding(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    try:
+        "a".encode(value or "utf-8")
+    except LookupError as error:
+        raise click.BadParameter(f"{error}. Try latin-1, cp1252 or utf-16", ctx, param) from None
+    return value
+
+
+encoding = click.option(
+    "--encoding",
+    metavar="NAME",
+    callback=_check_encoding,
+    help="Encoding of the input, such as latin-1.  [default: UTF-8, or what a byte-order mark says]",
+)
+
+
 def predicates(help: str) -> Callable[[Command], Command]:
     """The option --predicates, with the values that `predicates` has in Python."""
     return click.option(

@@ -11,6 +11,7 @@ import errno
 import io
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,12 @@ from spansrl.progress import Progress, no_progress
 STANDARD_STREAM = "-"
 LONGEST_LINE = 1 << 24  # bytes; a longer line is not text
 _BLOCK = 1 << 14  # bytes of a file that are read at once
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",  # begins like UTF-16's
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 _SPOOL_BYTES = 4 << 20  # standard output is held back in memory up to here, beyond it in a temporary file
 
 
@@ -71,7 +78,7 @@ def read_text(path: str | Path, *, progress: Progress = no_progress) -> Iterator
             except UnicodeDecodeError as error:
                 begun = seen - len(error.object)  # which is before `raw` if a character is cut in two
                 line += error.object.count(b"\n", 0, error.start)
-                message = _not_utf8(error, f"{begun + error.start + 1} of the file")
+                message = not_utf8(error, f"{begun + error.start + 1} of the file")
                 raise FormatError(message, path=shown_path(path), line=line) from None
             line += block.count("\n")
             if block:
@@ -89,13 +96,76 @@ def decoded_lines(stream: BinaryIO, where: str) -> Iterator[Line]:
         try:
             text = raw.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise FormatError(_not_utf8(error, str(error.start + 1)), path=where, line=number) from None
+            raise FormatError(not_utf8(error), path=where, line=number) from None
         yield Line(number, (text.removeprefix("\ufeff") if number == 1 else text).rstrip("\r\n"))
 
 
-def _not_utf8(error: UnicodeDecodeError, offset: str) -> str:
-    byte = error.object[error.start]
-    return f"not UTF-8: byte 0x{byte:02x} at byte {offset}; convert the file, e.g. with iconv"
+def not_utf8(error: UnicodeDecodeError, offset: str = "") -> str:
+    """Say which byte is not UTF-8, and what to do."""
+    raw = error.object
+    found = f"not UTF-8: byte 0x{raw[error.start]:02x} at byte {offset or error.start + 1}"
+    likely = _likely_encoding(raw[: 1 << 16])
+    return f"{found}; the encoding is probably {likely}: use --encoding {likely}, or convert it with iconv"
+
+
+def _likely_encoding(raw: bytes) -> str:
+    """Return the encoding that bytes are probably in which are not UTF-8, or ASCII with NULs."""
+    even, odd = raw[::2].count(0), raw[1::2].count(0)
+    if 4 * max(even, odd) >= len(raw):
+        return "utf-16-le" if odd >= even else "utf-16-be"
+    return "cp1252" if any(0x80 <= byte < 0xA0 for byte in raw) else "latin-1"
+
+
+def as_utf8(stream: BinaryIO, encoding: str | None = None) -> BinaryIO:
+    """Return a stream of UTF-8 without a byte-order mark, recoded where the mark or `encoding` says so."""
+    head = cast("io.BufferedReader[Any]", stream).peek(4)[:4]
+    if head.startswith(codecs.BOM_UTF8):
+        stream.read(len(codecs.BOM_UTF8))
+        return stream
+    encoding = next((marked for mark, marked in _MARKS.items() if head.startswith(mark)), encoding)
+    if encoding is None or codecs.lookup(encoding).name == "utf-8":
+        return stream
+    return cast(BinaryIO, io.BufferedReader(_Recoded(stream, encoding), _BLOCK))
+
+
+class _Recoded(io.RawIOBase):
+    """The text of another stream in UTF-8."""
+
+    def __init__(self, source: BinaryIO, encoding: str) -> None:
+        self._source = cast("io.BufferedReader[Any]", source)
+        self._encoding = encoding
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._ready = b""
+        self._is_last = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        while not self._ready and not self._is_last:
+            raw = self._source.read1(_BLOCK)
+            self._is_last = not raw
+            try:
+                self._ready = self._decoder.decode(raw, final=self._is_last).encode()
+            except UnicodeError as error:
+                reason = getattr(error, "reason", error)
+                raise OSError(
+                    errno.EILSEQ, f"not {self._encoding} ({reason}); name another --encoding"
+                ) from None
+        count = min(len(buffer), len(self._ready))
+        buffer[:count], self._ready = self._ready[:count], self._ready[count:]
+        return count
+
+
+def special_kind(path: str | Path) -> str | None:
+    """Return what a path is that is neither a regular file nor a directory; None too if nothing is there."""
+    try:
+        mode = Path(path).stat().st_mode
+    except OSError:
+        return None
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return None
+    return "a FIFO" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
 
 
 @contextlib.contextmanager

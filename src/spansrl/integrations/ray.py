@@ -8,19 +8,18 @@ It comes with the extra `cluster`.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
-from collections.abc import Generator, Sequence
-from dataclasses import asdict
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from spansrl.errors import DataError, MissingExtraError, SpansrlError
 from spansrl.inference.loading import load
-from spansrl.jobs.plan import Shard
+from spansrl.jobs.documents import Shard
+from spansrl.jobs.output import Receipt
 from spansrl.jobs.rows import argument_rows
-from spansrl.jobs.work import Task, Worker
-from spansrl.jobs.writing import Receipt
+from spansrl.jobs.worker import Task, Worker
 
 try:
     import pyarrow as pa
@@ -31,7 +30,6 @@ except ImportError as error:
 
 from spansrl.jobs.parquet import SCHEMAS  # after pyarrow, whose absence is reported above
 
-MAX_BLOCKS = 10_000  # of shards: each block is one task of Ray's
 SPARE_CPUS = 2  # logical ones: with none left for anything but the actors, Ray Data can hang
 OBJECT_STORE_BYTES = 200 << 20  # shards and receipts are small
 
@@ -68,33 +66,32 @@ class Label:
 
 
 def run_ray(
-    task: Task, shards: Sequence[Shard], workers: int, *, address: str | None = None
+    task: Task, shards: Iterator[Shard], workers: int, *, address: str | None = None
 ) -> Generator[Receipt, None, None]:
     """Label shards with actors on a Ray cluster, or on this machine without an address.
 
-    Actors read the input and write the rows themselves, so both must be on storage that all nodes share. Ray
-    restarts actors that die; a shard that is done is not repeated.
+    Actors write the rows themselves, so the output must be on storage that all nodes share. Ray restarts
+    actors that die and repeats what they were labeling.
     """
-    if not shards:
-        return
     was_running = ray.is_initialized()
     if not was_running:
         _start(address, workers)
     try:
-        ray.data.DataContext.get_current().enable_progress_bars = False
-        logging.getLogger("ray.data").setLevel(logging.ERROR)
-        items = [{"shard": json.dumps(asdict(shard))} for shard in shards]
-        dataset = ray.data.from_items(items, override_num_blocks=min(len(items), MAX_BLOCKS)).map_batches(
-            _ShardActor,
-            batch_size=1,
-            fn_constructor_args=(task, os.getcwd()),
-            num_cpus=1,
-            compute=ray.data.ActorPoolStrategy(size=min(workers, len(items))),
-        )
-        for row in dataset.iter_rows():
-            if row["failed"]:
-                raise SpansrlError(row["failed"])
-            yield Receipt(**json.loads(row["receipt"]))
+        actor_type: Any = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(_ShardActor)
+        idle = deque(2 * [actor_type.remote(task, os.getcwd()) for _ in range(workers)])
+        running: dict[Any, Any] = {}
+        while True:
+            while idle and (shard := next(shards, None)) is not None:
+                actor = idle.popleft()
+                running[actor.run.remote(shard)] = actor
+            if not running:
+                return
+            (done,), _ = ray.wait(list(running))
+            idle.append(running.pop(done))
+            found = ray.get(done)
+            if isinstance(found, str):
+                raise SpansrlError(found)
+            yield found
     finally:
         if not was_running:
             ray.shutdown()
@@ -126,13 +123,11 @@ class _ShardActor:
         self._task, self._folder = task, folder
         self._worker: Worker | None = None
 
-    def __call__(self, batch: dict[str, Any]) -> dict[str, list[str]]:
-        (shard,) = batch["shard"]
+    def run(self, shard: Shard) -> Receipt | str:
         try:
             if self._worker is None:
-                os.chdir(self._folder)  # paths of the input may be relative to it
+                os.chdir(self._folder)  # the path of the model may be relative to it
                 self._worker = Worker(self._task)
-            receipt = self._worker.run(Shard(**json.loads(shard)))
+            return self._worker.run(shard)
         except (SpansrlError, OSError) as error:
-            return {"receipt": [""], "failed": [str(error)]}
-        return {"receipt": [json.dumps(asdict(receipt))], "failed": [""]}
+            return str(error)

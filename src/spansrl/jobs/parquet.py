@@ -15,6 +15,7 @@ try:
 except ImportError as error:
     raise MissingExtraError("Parquet", "corpus") from error
 
+BATCH_BYTES = 1 << 24  # of rows that are read at once
 _TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 
 
@@ -44,29 +45,26 @@ def write_groups(stream: BinaryIO, groups: Iterable[Sequence[Json]], schema: Any
             writer.write_table(pa.Table.from_pylist(list(rows), schema=schema))
 
 
-def column_names(path: str) -> list[str]:
+def column_names(file: BinaryIO) -> list[str]:
     """Return the names of a file's columns; raises OSError for a file that is not Parquet."""
     try:
-        return cast(list[str], pq.read_schema(path).names)
+        return cast(list[str], pq.read_schema(file).names)
     except pa.ArrowException as error:
         raise OSError(0, f"not a Parquet file ({error})") from error
 
 
-def read_values(path: str, columns: Sequence[str], start: int) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    """Yield number and values of each row from `start` on; raises OSError for damaged files."""
-    number = 0
+def read_values(source: BinaryIO, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Yield the values of each row; raises OSError for damaged files.
+
+    Rows are read in batches of about BATCH_BYTES, so memory is that of a group's compressed columns.
+    """
     try:
-        with pq.ParquetFile(path) as file:
-            for group in range(file.num_row_groups):
-                size = file.metadata.row_group(group).num_rows
-                if number + size <= start:
-                    number += size
-                    continue
-                for batch in file.iter_batches(1024, row_groups=[group], columns=list(columns)):
-                    for values in zip(*(_values(batch[column]) for column in columns), strict=True):
-                        if number >= start:
-                            yield number, values
-                        number += 1
+        file = pq.ParquetFile(source)
+        for group in range(file.num_row_groups):
+            facts = file.metadata.row_group(group)
+            size = max(1, min(1024, BATCH_BYTES * facts.num_rows // max(1, facts.total_byte_size)))
+            for batch in file.iter_batches(size, row_groups=[group], columns=list(columns)):
+                yield from zip(*(_values(batch[column]) for column in columns), strict=True)
     except pa.ArrowException as error:
         raise OSError(0, f"damaged ({error})") from error
 

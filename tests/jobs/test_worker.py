@@ -9,10 +9,10 @@ import pytest
 from job_fakes import FakeLabels, json_lines, load_fake
 
 from spansrl.errors import DataError
-from spansrl.jobs.plan import make_plan
-from spansrl.jobs.sources import Reading
-from spansrl.jobs.work import ATTEMPTS, DEATHS, Attempts, Labeling, Task, Worker, fingerprints
-from spansrl.jobs.writing import Directory
+from spansrl.jobs import InputOptions, LabelOptions
+from spansrl.jobs.documents import InputReader
+from spansrl.jobs.output import JobDirectory
+from spansrl.jobs.worker import MAX_CRASHES, MAX_DOCUMENT_CRASHES, CrashLog, Task, Worker, fingerprints
 
 
 class Killed(BaseException):
@@ -27,7 +27,7 @@ class DyingLabels(FakeLabels):
             yield from super().pipe([text])
 
 
-def load_dying_labels(labeling):
+def load_dying_labels(options):
     return DyingLabels()
 
 
@@ -36,12 +36,11 @@ def task(tmp_path):
     def make(*texts, load=load_fake):
         path = tmp_path / "in.jsonl"
         path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
-        directory = Directory(tmp_path / "out")
+        directory = JobDirectory(tmp_path / "out")
         for folder in (directory.rows, directory.progress):
             folder.mkdir(parents=True)
-        plan = make_plan([str(path)], Reading(), shard_chars=10_000)
-        labeling = Labeling()
-        return Task(directory, plan.files, Reading(), labeling, fingerprints(labeling), load), plan.shards[0]
+        (shard,) = InputReader(InputOptions()).shards([str(path)], chars=10_000)
+        return Task(directory, LabelOptions(), fingerprints(LabelOptions()), load), shard
 
     return make
 
@@ -56,7 +55,7 @@ def test_a_shard_is_written_with_its_receipt(task):
     assert (receipt.documents, receipt.sentences, receipt.rows, receipt.errors) == (3, 2, 4, [])
     assert work.directory.receipt(0) == receipt
     assert len({row["id"] for row in rows_in(work.directory)}) == 3
-    assert not work.directory.attempts_of(0).exists()
+    assert not work.directory.crashes_of(0).exists()
 
 
 def test_a_document_that_raises_is_an_error_and_the_others_are_labeled(task):
@@ -80,7 +79,7 @@ def test_documents_that_kill_their_worker_become_errors(task):
             Worker(work).run(shard)
         except Killed:
             deaths += 1
-    assert deaths == ATTEMPTS + 2 * DEATHS
+    assert deaths == MAX_CRASHES + 2 * MAX_DOCUMENT_CRASHES
     receipt = work.directory.receipt(0)
     assert [error["where"].rpartition(":")[2] for error in receipt.errors] == ["2", "4"]
     assert {row["word"] for row in rows_in(work.directory)} == {"sold", "left"}
@@ -88,8 +87,8 @@ def test_documents_that_kill_their_worker_become_errors(task):
 
 def test_workers_that_always_die_end_the_job(task):
     work, shard = task("Ann sold it")
-    attempts = work.directory.attempts_of(0)
-    attempts.write_text("attempt\n" * (ATTEMPTS + DEATHS + 1))
+    attempts = work.directory.crashes_of(0)
+    attempts.write_text("attempt\n" * (MAX_CRASHES + MAX_DOCUMENT_CRASHES + 1))
     with pytest.raises(DataError, match="shard 0"):
         Worker(work).run(shard)
 
@@ -97,14 +96,14 @@ def test_workers_that_always_die_end_the_job(task):
 def test_the_document_begun_last_is_the_one_that_killed(tmp_path):
     path = tmp_path / "attempts"
     path.write_text("attempt\nattempt\nattempt\nattempt\n0\n1\nattempt\n0\n1\n2\nattempt\n0\n1\n")
-    attempts = Attempts(path)
+    attempts = CrashLog(path)
     assert (attempts.count, dict(attempts.deaths), attempts.one_by_one) == (6, {1: 2, 2: 1}, True)
 
 
 def test_a_finished_shard_is_not_labeled_again(task):
     work, shard = task("Ann sold it")
     receipt = Worker(work).run(shard)
-    worker = Worker(replace(work, load=lambda labeling: None))
+    worker = Worker(replace(work, load=lambda options: None))
     assert worker.run(shard) == receipt
 
 

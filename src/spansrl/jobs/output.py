@@ -1,7 +1,7 @@
 """The directory of a job: rows and receipts of shards, errors, manifest; each file is written atomically.
 
-OUT/manifest.json               settings, model, fingerprint of the input, plan, counts
-OUT/rows/part-00000.jsonl       the rows of a shard, or .parquet
+OUT/manifest.json               settings, model, fingerprint of the input, counts
+OUT/rows/part-00000.jsonl       the rows of a shard, or .csv, or .parquet
 OUT/errors.jsonl                the documents that could not be labeled, and why
 OUT/progress/part-00000.json    the receipt of a shard; removed when the job is complete
 """
@@ -9,6 +9,8 @@ OUT/progress/part-00000.json    the receipt of a shard; removed when the job is 
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
 import json
 import os
 import sys
@@ -20,12 +22,12 @@ from typing import Any, BinaryIO, Literal
 from spansrl.checks import Json
 from spansrl.errors import DataError
 from spansrl.formats.files import open_output
-from spansrl.jobs.rows import Rows
+from spansrl.jobs.rows import ARGUMENT_COLUMNS, Rows
 
 if sys.platform != "win32":
     import fcntl
 
-Format = Literal["jsonl", "parquet"]
+RowFormat = Literal["jsonl", "csv", "parquet"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class Receipt:
     """The record of a finished shard."""
 
     shard: int
+    digest: str  # of its documents
     documents: int = 0
     sentences: int = 0
     rows: int = 0
@@ -42,10 +45,10 @@ class Receipt:
     warnings: dict[str, int] = field(default_factory=dict)  # message -> how often
 
 
-class Directory:
+class JobDirectory:
     """The paths of a job."""
 
-    def __init__(self, out: Path, to: Format = "jsonl") -> None:
+    def __init__(self, out: Path, to: RowFormat = "jsonl") -> None:
         self.out = out
         self.to = to
         self.manifest = out / "manifest.json"
@@ -59,17 +62,23 @@ class Directory:
     def receipt_of(self, shard: int) -> Path:
         return self.progress / f"part-{shard:05d}.json"
 
-    def attempts_of(self, shard: int) -> Path:
+    def crashes_of(self, shard: int) -> Path:
         """The attempts at a shard that have not succeeded."""
         return self.progress / f"part-{shard:05d}.attempts"
 
     def receipt(self, shard: int) -> Receipt | None:
-        """Return the receipt of a shard that is done: one whose rows are there too."""
-        try:
+        """Return the receipt of a finished shard; one that is damaged or has lost its rows does not count."""
+        with contextlib.suppress(FileNotFoundError, ValueError, TypeError):
             found = Receipt(**json.loads(self.receipt_of(shard).read_bytes()))
-            return found if self.rows_of(shard).stat().st_size == found.bytes else None
-        except FileNotFoundError:
-            return None
+            if found.shard == shard and self.rows_of(shard).stat().st_size == found.bytes:
+                return found
+        return None
+
+    def write_errors(self, shards: int, known: dict[int, list[dict[str, str]]]) -> None:
+        """Write the errors of finished shards, and those `known` of others, in the order of the input."""
+        receipts = ((number, self.receipt(number)) for number in range(shards))
+        errors = (receipt.errors if receipt else known.get(number, []) for number, receipt in receipts)
+        write_json_lines(self.errors, (error for own in errors for error in own))
 
     def make(self) -> None:
         """Make the directories, or remove what an interrupted run left in them."""
@@ -111,7 +120,7 @@ def write_json_lines(path: Path, rows: Iterable[Json]) -> None:
             stream.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
 
 
-def write_shard(directory: Directory, rows: Sequence[Json], kind: Rows, receipt: Receipt) -> Receipt:
+def write_shard(directory: JobDirectory, rows: Sequence[Json], kind: Rows, receipt: Receipt) -> Receipt:
     """Write the rows of a shard, then its receipt; return the receipt with the size of the rows."""
     path = directory.rows_of(receipt.shard)
     if directory.to == "parquet":
@@ -119,6 +128,13 @@ def write_shard(directory: Directory, rows: Sequence[Json], kind: Rows, receipt:
 
         with open_durable(path) as stream:
             parquet.write_rows(stream, rows, kind)
+    elif directory.to == "csv":
+        text = io.StringIO()
+        table = csv.DictWriter(text, ARGUMENT_COLUMNS, lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+        with open_durable(path) as stream:
+            stream.write(text.getvalue().encode())
     else:
         write_json_lines(path, rows)
     values = asdict(receipt) | {"bytes": path.stat().st_size}
@@ -127,7 +143,7 @@ def write_shard(directory: Directory, rows: Sequence[Json], kind: Rows, receipt:
 
 
 @contextlib.contextmanager
-def locked(directory: Directory) -> Iterator[None]:
+def locked(directory: JobDirectory) -> Iterator[None]:
     """Keep other jobs out of the directory while the block runs; the lock ends with the process."""
     directory.out.mkdir(parents=True, exist_ok=True)
     with (directory.out / ".lock").open("w") as lock:
