@@ -65,8 +65,8 @@ def page_section(result: dict[str, Any]) -> str:
         runs_table(result["runs"]),
         "",
         f"With {workers} that is **{core_hour(result):,} sentences per core-hour** of CPU time. The process",
-        f"that reads the input manages {result['read_chars'] / 1e6:.1f} million characters per CPU second. From",
-        "these two rates:",
+        f"that reads the input manages {result['read_chars'] / 1e6:.1f} million characters per CPU second.",
+        "From these two rates:",
         "",
         sizing(result),
         "",
@@ -186,7 +186,7 @@ def resident_workers() -> Iterator[tuple[int, float]]:
             pages = int(stat.with_name("statm").read_text().split()[1])
         except OSError:
             continue
-        if b"spawn_main" in command or b"ray::MapWorker" in command:
+        if b"spawn_main" in command or b"ray::ShardActor" in command:
             sizes[pid] = pages * os.sysconf("SC_PAGE_SIZE") / 2**20
     for pid, size in sizes.items():
         above = pid

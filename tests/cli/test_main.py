@@ -174,3 +174,12 @@ def test_a_stream_that_is_full_or_closed_is_one_line_and_exit_code_1(tmp_path, c
     command = f"{shlex.join(PROGRAM)} {arguments}"
     done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"spansrl: error: {message}\n")
+
+
+def test_the_program_leaves_no_signal_handler_behind(run):
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        run("--version")
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -150,6 +150,13 @@ def test_nothing_in_nothing_out():
     assert list(SRL.label([])) == []
 
 
+@pytest.mark.parametrize(("missing", "name"), [(float("nan"), "float"), (None, "NoneType")])
+def test_a_missing_value_is_named_by_its_row(missing, name):
+    found = SRL.pipe(["They left.", "They left.", missing])
+    with pytest.raises(DataError, match=rf"texts\[2\] must be a string, got {name}; drop or fill missing"):
+        list(found)
+
+
 @pytest.mark.parametrize("text", [None, 3, b"They left."])
 def test_other_types_than_str_are_refused_by_name(text):
     with pytest.raises(DataError, match=f"text must be a string, got {type(text).__name__}$"):

@@ -72,7 +72,7 @@ def actors_of(pid):
             command = path.read_bytes()
         except OSError:
             continue
-        if b"ray::MapWorker" in command and pid in ancestors(int(path.parent.name)):
+        if b"ray::ShardActor" in command and pid in ancestors(int(path.parent.name)):
             found.append(int(path.parent.name))
     return found
 

@@ -96,7 +96,8 @@ def main() -> None:
     Errors that are bugs stay visible as tracebacks. If the reader of the output goes away (`| head`), click
     ends the program without a message.
     """
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+    before = signal.getsignal(signal.SIGTERM)
+    if before is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _exit)
     try:
         # Not standalone: click would turn Ctrl-C and end of file alike into "Aborted!" and exit code 1.
@@ -118,6 +119,9 @@ def main() -> None:
         if isinstance(abort.__cause__, EOFError):
             raise
         code = 130
+    finally:
+        if before is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, before)
     _discard_unwritten_output()
     sys.exit(code or 0)
 

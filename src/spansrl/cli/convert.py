@@ -23,9 +23,9 @@ def command(source: str, target: str, source_format: str | None, target_format: 
     """Convert sentences and their propositions from one format to another.
 
     The format of IN is detected from its name or its first sentence, that of OUT from its name. Use '-'
-    for standard input or output (JSON Lines by default). Files that end in .gz, .xz or .bz2 are
-    compressed. OUT is written atomically; IN and OUT may be the same file. What the format of OUT cannot
-    hold is left out and reported in one line.
+    for standard input or output (JSON Lines by default); '- -' is converted as a stream. Files that end
+    in .gz, .xz or .bz2 are compressed. OUT is written atomically; IN and OUT may be the same file. What
+    the format of OUT cannot hold is left out and reported in one line.
 
     \b
     Formats
@@ -49,6 +49,7 @@ def command(source: str, target: str, source_format: str | None, target_format: 
     on_screen = target == STANDARD_STREAM and sys.stdout is not None and sys.stdout.isatty()
     with progress_bar(hidden=on_screen) as progress:
         sentences = read_sentences(source, source_format, progress=progress)
-        losses = write_sentences(target, sentences, target_format)
+        streams = source == target == STANDARD_STREAM
+        losses = write_sentences(target, sentences, target_format, stream=streams)
     if losses:
         click.echo(f"spansrl: {losses}", err=True)

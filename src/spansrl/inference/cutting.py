@@ -17,7 +17,7 @@ _SAMPLE = 400  # tokens of a text that show its language
 def sentences_of(text: str, *, char_start: int = 0) -> Iterator[Sentence]:
     """The tokenized sentences of a text; `char_start` is the offset of the text in something larger."""
     if not isinstance(text, str):
-        raise _no_text(text)
+        raise no_text(text)
     cut = False
     for part in iter_sentences(text):
         cut = cut or part.cut
@@ -101,13 +101,17 @@ def moved(prop: Proposition, indices: Sequence[int]) -> Proposition:
     return replace(prop, pred=indices[prop.pred], args=args, v=verb)
 
 
-def _no_text(found: object) -> DataError:
+def no_text(found: object, index: int | None = None) -> DataError:
+    """The error for what is not a text; `index` is its index among several."""
     advice = ""
-    if isinstance(found, (list, tuple)):
+    what = "text" if index is None else f"texts[{index}]"
+    if index is not None and str(found) in ("None", "nan", "<NA>"):
+        advice = "; drop or fill missing values first"
+    elif isinstance(found, (list, tuple)):
         advice = "; to label tokens: srl.label([Sentence(tokens)])"
     elif isinstance(found, Sentence):
         advice = "; to label sentences: srl.label([sentence])"
-    return DataError(f"text must be a string, got {type(found).__name__}{advice}")
+    return DataError(f"{what} must be a string, got {type(found).__name__}{advice}")
 
 
 def _warn_of_length(max_tokens: int) -> None:

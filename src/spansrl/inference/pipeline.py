@@ -26,7 +26,7 @@ from spansrl.errors import ConfigError, DataError, counted
 from spansrl.inference.batching import batches_by_length
 from spansrl.inference.calibration import Calibration, log_odds
 from spansrl.inference.config import OutputConfig
-from spansrl.inference.cutting import LanguageCheck, joined, pieces_of, sentences_of
+from spansrl.inference.cutting import LanguageCheck, joined, no_text, pieces_of, sentences_of
 from spansrl.inference.model import NO_PREDICATE, Encoding, Floats, Model, Prepared, Senses, Tokens
 from spansrl.inference.predicates import GIVEN, Predicates, Wanted
 from spansrl.inventory import PROPBANK, RoleInventory, RoleTable
@@ -129,6 +129,8 @@ class Pipeline:
         `predicates` is None for all types; a type or several ("verb", ["verbs", "nouns"]); or token indices.
         `min_prob` drops arguments that are less probable; the default is the pipeline's, and 0 keeps all.
         """
+        if not isinstance(text, str):
+            raise no_text(text)
         return next(self.pipe([text], predicates=predicates, min_prob=min_prob))
 
     def pipe(
@@ -175,7 +177,9 @@ class Pipeline:
         checked = LanguageCheck()
 
         def stream() -> Iterator[Sentence]:
-            for text in texts:
+            for index, text in enumerate(texts):
+                if not isinstance(text, str):
+                    raise no_text(text, index)
                 # A text without sentences takes its turn too, or any number of them could pile up.
                 sentences = list(checked(sentences_of(text))) or [Sentence(())]
                 pending.append((text, len(sentences)))

@@ -77,7 +77,7 @@ def run_ray(
     if not was_running:
         _start(address, workers)
     try:
-        actor_type: Any = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(_ShardActor)
+        actor_type: Any = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=-1)(ShardActor)
         idle = deque(2 * [actor_type.remote(task, os.getcwd()) for _ in range(workers)])
         running: dict[Any, Any] = {}
         while True:
@@ -116,7 +116,7 @@ def _start(address: str | None, workers: int) -> None:
     )
 
 
-class _ShardActor:
+class ShardActor:
     """A Worker in an actor; what stops a job is returned, because Ray would wrap an exception."""
 
     def __init__(self, task: Task, folder: str) -> None:

@@ -13,6 +13,7 @@ import hashlib
 import io
 import json
 import os
+import sqlite3
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -213,9 +214,7 @@ class InputReader:
         if self._options.id is None:
             yield from documents
             return
-        import sqlite3  # compares ids on disk, so that memory does not grow with them
-
-        duplicates = 0
+        duplicates = 0  # compared on disk, so that memory does not grow with the ids
         with contextlib.closing(sqlite3.connect("", isolation_level=None)) as ids:
             ids.execute("PRAGMA journal_mode = OFF")
             ids.execute("CREATE TABLE used (id TEXT PRIMARY KEY, place TEXT) WITHOUT ROWID")
