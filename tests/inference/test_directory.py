@@ -21,7 +21,13 @@ from spansrl.inference.directory import (
     write_manifest,
 )
 
-FILES = {"encoder.onnx": b"graph", "config.json": b"{}", "embedder/tokenizer.json": b"[1, 2]", "empty": b""}
+FILES = {
+    "encoder.onnx": b"graph",
+    "config.json": b"{}",
+    "embedder/tokenizer.json": b"[1, 2]",
+    "empty": b"",
+    ".w.bin": b"data",
+}
 
 
 @pytest.fixture
@@ -68,13 +74,25 @@ def test_a_missing_file_is_noticed(sealed, name):
     assert refusal(sealed) == f"{sealed / name}: is missing; get the model again"
 
 
-@pytest.mark.parametrize("name", ["weights.safetensors", "embedder/words.json", "embedder/manifest.json"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "weights.safetensors",
+        "embedder/words.json",
+        "embedder/manifest.json",
+        ".x.bin",
+        "__w.bin",
+        "__pycache__/w.bin",
+        ".git/w.bin",
+    ],
+)
 def test_an_added_file_is_noticed(sealed, name):
+    (sealed / name).parent.mkdir(exist_ok=True)
     (sealed / name).write_bytes(b"?")
     assert refusal(sealed).startswith(f"{sealed / name}: is not in manifest.json; remove it")
 
 
-@pytest.mark.parametrize("name", [".DS_Store", "__init__.py", "__pycache__/x.pyc", "embedder/.hidden"])
+@pytest.mark.parametrize("name", [".DS_Store", "__init__.py", "__pycache__/x.pyc", "embedder/.gitignore"])
 def test_what_systems_and_installers_leave_is_no_damage(sealed, name):
     (sealed / name).parent.mkdir(exist_ok=True)
     (sealed / name).write_bytes(b"?")

@@ -199,3 +199,30 @@ def test_a_state_with_a_flipped_bit_is_rejected_when_resuming(tmp_path):
     (tmp_path / "state.safetensors").write_bytes(content)
     with pytest.raises(ModelError, match="checksum"):
         load_state(tmp_path / "state.safetensors", network, optimizer)
+
+
+def change_facts(path, **changes):
+    """Write the state again with other facts, as damage or an editor could."""
+    with safetensors.safe_open(path, framework="pt") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a dict
+        facts = json.loads(file.metadata()["state"])
+    facts = {name: value for name, value in {**facts, **changes}.items() if value is not None}
+    safetensors.torch.save_file(tensors, path, {"state": json.dumps(facts)})
+
+
+def test_a_changed_position_is_noticed_also_without_reading_the_tensors(tmp_path):
+    module, optimizer = make_module()
+    path = tmp_path / "state"
+    save_state(path, module, optimizer, {"position": {"epoch": 11}})
+    change_facts(path, position={"epoch": 12})
+    for read in (read_state_facts, lambda path: load_state(path, module, optimizer)):
+        with pytest.raises(ModelError, match="checksum differs"):
+            read(path)
+
+
+def test_a_state_of_an_earlier_version_is_loaded(tmp_path):
+    module, optimizer = make_module()
+    path = tmp_path / "state"
+    save_state(path, module, optimizer, {"position": {"epoch": 11}})
+    change_facts(path, facts_sha256=None)
+    assert load_state(path, module, optimizer)["position"] == {"epoch": 11}

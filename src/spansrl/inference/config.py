@@ -17,6 +17,8 @@ from typing import Any, get_type_hints
 from spansrl.decoding import DECODERS, ORDERS, SCORES
 from spansrl.errors import ConfigError
 
+LARGEST = 20_000  # of sizes and counts; larger ones are mistakes that would end in an allocation
+
 
 @dataclass(frozen=True, slots=True)
 class EmbedderConfig:
@@ -39,7 +41,7 @@ class EmbedderConfig:
         one_of("embedder.pooling", self.pooling, ("mean", "first"))
         in_range("embedder.dropout", self.dropout, 0.0, 0.95)
         in_range("embedder.inner_dropout", self.inner_dropout, 0.0, 0.95)
-        at_least("embedder.width", self.width, 1)
+        in_range("embedder.width", self.width, 1, LARGEST)
         at_least("embedder.min_count", self.min_count, 1)
         if self.kind in ("vectors", "transformer") and not self.path:
             raise ConfigError(f"embedder.kind = {self.kind!r} needs embedder.path, here or by --set")
@@ -75,8 +77,8 @@ class EncoderConfig:
         one_of("encoder.dropout_at", self.dropout_at, ("input", "hidden"))
         in_range("encoder.forget_bias", self.forget_bias, -10.0, 10.0)
         for name in ("layers", "width", "mark_width", "max_distance", "attention_heads"):
-            at_least(f"encoder.{name}", getattr(self, name), 1)
-        at_least("encoder.attention_layers", self.attention_layers, 0)
+            in_range(f"encoder.{name}", getattr(self, name), 1, LARGEST)
+        in_range("encoder.attention_layers", self.attention_layers, 0, LARGEST)
         at_least("encoder.top_layers", self.top_layers, 0)
         if self.top_layers and (self.predicate, self.kind, self.attention_layers) != ("after", "none", 0):
             raise ConfigError(

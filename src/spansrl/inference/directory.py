@@ -25,6 +25,7 @@ ENCODER_GRAPH = "encoder.onnx"
 SENSES_GRAPH = "senses.onnx"  # where arguments depend on the senses; otherwise arguments.onnx scores both
 ARGUMENTS_GRAPH = "arguments.onnx"
 MANIFEST = "manifest.json"
+LEFT_BEHIND = (".DS_Store", ".directory", ".gitattributes", ".gitignore", ".gitkeep", "__init__.py")
 WORDS = "words.json"  # in the embedder's directory
 
 
@@ -191,13 +192,13 @@ def check_manifest(directory: Path) -> None:
 
 
 def _hashes(directory: Path) -> dict[str, str]:
-    """Without hidden files and Python's own: what systems and installers leave in a package's directories."""
+    """Of all files but those that systems and installers leave in a package's directories."""
     files = [path for path in sorted(directory.rglob("*")) if path.is_file() and path != directory / MANIFEST]
-    names = {path: path.relative_to(directory).as_posix() for path in files}
+    names = {path: path.relative_to(directory) for path in files}
     return {
-        name: file_hash(path)
+        name.as_posix(): file_hash(path)
         for path, name in names.items()
-        if not any(part.startswith((".", "__")) for part in name.split("/"))
+        if name.name not in LEFT_BEHIND and not (name.parent.name == "__pycache__" and name.suffix == ".pyc")
     }
 
 

@@ -67,6 +67,13 @@ class OnnxModel:
         self._output = config.output.kind
         names = {*ARRAYS[self._output], *senses}
         self._arguments = Graph(directory.path / ARGUMENTS_GRAPH, names, threads, precision)
+        for graph, output, expected in (
+            (self._arguments, "start", self.roles),
+            (self._sense_graph or self._arguments, "senses", directory.senses),
+        ):
+            if graph.widths.get(output, len(expected)) != len(expected):
+                found = f"'{output}' has {graph.widths[output]} columns for {len(expected)} roles or senses"
+                raise ModelError(f"{graph.path}: {found}; get the model again")
 
     @classmethod
     def load(cls, path: Path, threads: int | None = None, precision: Precision = "full") -> OnnxModel:
@@ -136,6 +143,9 @@ class Graph:
         self._session = _session(path, threads, precision)
         self._outputs = [item.name for item in self._session.get_outputs()]
         self._inputs = [item.name for item in self._session.get_inputs()]
+        shapes = {item.name: item.shape for item in self._session.get_outputs()}
+        # The last dimension of each output that has a fixed one.
+        self.widths = {name: dims[-1] for name, dims in shapes.items() if dims and isinstance(dims[-1], int)}
         if missing := sorted(outputs - set(self._outputs)):
             raise ModelError(f"{path}: the graph has no output '{missing[0]}'; get the model again")
 
@@ -149,6 +159,8 @@ class Graph:
             found = self._session.run(self._outputs, {name: feed[name] for name in self._inputs})
         except Exception as error:  # ONNX Runtime's exceptions have no common base class
             raise ModelError(f"{self.path}: cannot be run: {_first_line(error)}") from error
+        if any(array.dtype.kind == "f" and np.isnan(array).any() for array in found):
+            raise ModelError(f"{self.path}: its outputs are not numbers; get the model again")
         return dict(zip(self._outputs, found, strict=True))
 
 

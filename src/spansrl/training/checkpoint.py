@@ -165,7 +165,8 @@ def save_state(
             tensors[_random_key(kind, rank)] = part
     if not workers.is_first:
         return
-    facts = {**facts, "sha256": _digest(tensors)}
+    facts = json.loads(json.dumps({**facts, "sha256": _digest(tensors)}))
+    facts = {**facts, "facts_sha256": _digest_of_facts(facts)}
     # A single entry, because the order of several is undefined and equal states should be equal files.
     write_bytes(path, to_safetensors(tensors, metadata={"state": json.dumps(facts)}))
 
@@ -235,4 +236,13 @@ def read_state_facts(path: Path) -> dict[str, Any]:
         raise ModelError(f"{path}: not the state of a training run") from error
     if not isinstance(facts, dict):
         raise ModelError(f"{path}: not the state of a training run")
+    # States of earlier versions do not have it.
+    if facts.pop("facts_sha256", expected := _digest_of_facts(facts)) != expected:
+        raise ModelError(f"{path}: damaged (its checksum differs); start again in another --out")
     return facts
+
+
+def _digest_of_facts(facts: Mapping[str, Any]) -> str:
+    """SHA-256 of everything but the tensors, of which the facts have the SHA-256."""
+    known = {name: value for name, value in facts.items() if name != "facts_sha256"}
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()

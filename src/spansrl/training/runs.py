@@ -178,7 +178,12 @@ def prepare_run(
     partial = [sent for part in splits.partial for sent in part]
     inventory = learn_lexicon(splits.train, partial) if config.tasks.any else None
     senses = () if inventory is None else inventory.senses
-    network = Network(config, roles_in(splits.train), embedder, senses)
+    try:
+        network = Network(config, roles_in(splits.train), embedder, senses)
+    except (RuntimeError, MemoryError) as error:  # torch's error for memory that there is not
+        reason = (str(error).strip().splitlines() or ["no memory"])[0][:200]
+        message = f"a network with encoder.width = {config.encoder.width} cannot be made here: {reason}"
+        raise ConfigError(message) from error
     notes = [] if start is None else start_from(network, load_trained(start), config.training.start)
     corpus = Corpus.of(splits.train, network.roles, inventory=inventory, partial=splits.partial)
     if config.tasks.syntax:

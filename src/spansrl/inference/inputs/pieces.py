@@ -5,7 +5,9 @@ Sentences longer than the encoder's positions are read in windows, so length is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import base64
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +17,12 @@ import numpy.typing as npt
 
 from spansrl.arrays import IntArray, Ragged, offsets_of
 from spansrl.errors import ModelError
+from spansrl.inference.directory import read_json
 
 N_CASES = 6
 SPECIAL_PIECES = 4  # room that a window leaves for special pieces and for position offsets
 _LONGEST_TOKEN = 200  # characters of a token that are looked at; no word is as long
+_MOST_REPLACEMENTS, _LONGEST_REPLACEMENT = 8, 2  # in a normalizer: text becomes 2⁸ times as long at most
 MOST_PIECES = 3  # of a token, where not all pieces of its sentence fit the encoder
 
 
@@ -128,11 +132,14 @@ class PieceTokenizer:
 
     def _encode(self, sentences: list[list[str]]) -> list[Any]:
         """Encodings in which every token has a piece: one that the tokenizer makes nothing of becomes '?'."""
-        encodings: list[Any] = self.tokenizer.encode_batch(sentences, is_pretokenized=True)
-        for k, (tokens, encoding) in enumerate(zip(sentences, encodings, strict=True)):
-            if missing := set(range(len(tokens))).difference(encoding.word_ids):
-                filled = ["?" if t in missing else token for t, token in enumerate(tokens)]
-                encodings[k] = self.tokenizer.encode(filled, is_pretokenized=True)
+        with _errors_of_library("the model's tokenizer fails"):
+            encodings: list[Any] = self.tokenizer.encode_batch(sentences, is_pretokenized=True)
+            for k, (tokens, encoding) in enumerate(zip(sentences, encodings, strict=True)):
+                if missing := set(range(len(tokens))).difference(encoding.word_ids):
+                    filled = ["?" if t in missing else token for t, token in enumerate(tokens)]
+                    encodings[k] = self.tokenizer.encode(filled, is_pretokenized=True)
+                    if set(range(len(tokens))).difference(encodings[k].word_ids):
+                        raise ModelError("the model's tokenizer has no piece for '?'; get the model again")
         return encodings
 
     def _windows(self, ids: IntArray, token: IntArray) -> list[tuple[IntArray, IntArray]]:
@@ -145,6 +152,8 @@ class PieceTokenizer:
         inner = np.flatnonzero(token >= 0)
         head, tail = slice(0, inner[0]), slice(inner[-1] + 1, len(ids))
         room = self.window - inner[0] - (len(ids) - inner[-1] - 1)
+        if room < 1:
+            raise ModelError("the model's tokenizer adds more special pieces than the encoder reads")
         number = np.arange(len(inner)) - np.searchsorted(token[inner], token[inner])  # in the token
         inner = inner[number < min(MOST_PIECES, room)]
         return [
@@ -172,15 +181,50 @@ def load_tokenizer(directory: Path) -> Any:
         raise ModelError(
             f"{directory}: no tokenizer.json; expected a Hugging Face encoder with a fast tokenizer"
         )
-    try:
+    settings = read_json(path)
+    if problem := _normalizer_problem(settings.get("normalizer") if isinstance(settings, dict) else None):
+        raise ModelError(f"{path}: not a tokenizer that can be used: {problem}")
+    with _errors_of_library(f"{path}: not a tokenizer that can be used"):
         tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises no other class
-        raise ModelError(f"{path}: not a tokenizer that can be used: {error}") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
     if isinstance(tokenizer.pre_tokenizer, ByteLevel):
         tokenizer.pre_tokenizer.add_prefix_space = True  # every token begins a word, as after a blank in text
     return tokenizer
+
+
+@contextmanager
+def _errors_of_library(what: str) -> Iterator[None]:
+    """Turn an error of the tokenizers library into a ModelError; its panics are not even Exceptions."""
+    try:
+        yield
+    except (ModelError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise ModelError(f"{what}: {reason}") from error
+
+
+def _normalizer_problem(settings: Any) -> str:
+    """What makes a normalizer panic, allocate without bound or multiply text; usually nothing."""
+    found = settings.get("normalizers", [settings]) if isinstance(settings, dict) else []
+    parts = [part for part in found if isinstance(part, dict)] if isinstance(found, list) else []
+    if any("normalizers" in part for part in parts) and parts != [settings]:
+        return "a sequence of normalizers in another one"
+    growing = [part for part in parts if part.get("type") in ("Replace", "Prepend")]
+    inserted = [str(part.get("content", part.get("prepend", ""))) for part in growing]
+    if len(growing) > _MOST_REPLACEMENTS or any(len(text) > _LONGEST_REPLACEMENT for text in inserted):
+        return "its normalizer multiplies text"
+    for part in parts:
+        if part.get("type") == "Precompiled":
+            try:
+                charsmap = base64.b64decode(str(part.get("precompiled_charsmap")), validate=True)
+            except ValueError:
+                return "its character map is not base64"
+            size = int.from_bytes(charsmap[:4], "little")  # of the table that follows
+            if len(charsmap) < 4 or size % 4 or not 0 < size <= len(charsmap) - 4:
+                return "its character map is damaged"
+    return ""
 
 
 def _readable(token: str) -> str:
