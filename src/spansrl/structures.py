@@ -25,6 +25,8 @@ from spansrl.errors import DataError, MissingExtraError, counted, shortened
 if TYPE_CHECKING:
     import pandas
 
+    from spansrl.statements import Statement, Statements
+
 _REPR = 40  # characters of a text in a repr
 
 PREDICATE_TYPES = ("verb", "noun", "adjective", "auxiliary")
@@ -44,12 +46,15 @@ class Span(NamedTuple):
 
 
 class Words(NamedTuple):
-    """The words of a sentence: what spans are cut from."""
+    """What propositions and arguments know of their sentence: its words and all of its propositions."""
 
     tokens: tuple[str, ...]
     text: str | None = None
     offsets: tuple[tuple[int, int], ...] | None = None
     first: int = 0  # the index of the first token, for spans that count from somewhere else
+    char_start: int | None = None
+    pos: tuple[str, ...] | None = None
+    props: tuple[Proposition, ...] = ()  # without words
 
     def of(self, start: int, end: int) -> str:
         """The text of a span as written, or its tokens joined by spaces where the text is unknown."""
@@ -64,13 +69,15 @@ class Argument:
     """One labeled span of a proposition.
 
     `prob` is the probability that role and span are both right. `meaning` describes the role of this sense
-    ("thing kept"), where PropBank frames are available.
+    ("thing kept"), where PropBank frames are available. `refers_to` is what a pronoun stands for, if
+    Document.with_coreference was told.
     """
 
     role: str
     span: Span
     prob: float | None = None
     meaning: str | None = None
+    refers_to: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
     words: Words | None = field(default=None, compare=False, kw_only=True)
 
@@ -87,9 +94,37 @@ class Argument:
         """The words of the argument; raises DataError before it is part of a Sentence."""
         return _bound(self.words, "argument").of(*self.span)
 
+    @property
+    def head(self) -> str:
+        """The word that the argument is about: "letters" of "to the old letters that she kept"."""
+        words = _bound(self.words, "argument")
+        return words.tokens[self.head_index - words.first]
+
+    @property
+    def head_index(self) -> int:
+        """The index of the head token."""
+        return _bound(self.words, "argument").first + int(_parsed(self).head)
+
+    @property
+    def short(self) -> str:
+        """The argument without preposition, determiner and relative clause: "old letters"."""
+        words = _bound(self.words, "argument")
+        start, end = _parsed(self).short()
+        return words.of(words.first + start, words.first + end)
+
+    @property
+    def is_pronoun(self) -> bool:
+        """Whether the argument is a pronoun: "she", "to them", "who", "nobody"."""
+        return bool(_parsed(self).pronoun)
+
+    @property
+    def is_clause(self) -> bool:
+        """Whether the argument is a clause: "that he left", "to leave", "leaving"."""
+        return bool(_parsed(self).clause)
+
     def to_dict(self) -> Json:
         span = {"start": self.start, "end": self.end}
-        return {"role": self.role, **span, **_known(self, "prob", "meaning"), **self.extra}
+        return {"role": self.role, **span, **_known(self, "prob", "meaning", "refers_to"), **self.extra}
 
     def __repr__(self) -> str:
         text = "" if self.words is None else f" {shortened(self.text, _REPR)!r}"
@@ -135,6 +170,10 @@ class Proposition:
         word = None if self.words is None else self.words.of(self.pred, self.pred + 1)
         return next((name for name in (self.sense, self.lemma, word) if name and name.strip()), "V")
 
+    def statement(self) -> Statement:
+        """What the proposition says: subject, relation, object; see docs/statements.md."""
+        return _statements().statement_of(self, _bound(self.words, "proposition"))
+
     def to_dict(self) -> Json:
         out = {"pred": self.pred, **_known(self, "lemma", "sense")}
         if self.v is not None:
@@ -173,9 +212,25 @@ class Sentence:
         for token in self.tokens:
             if not isinstance(token, str):
                 raise DataError(f"Sentence() expects tokens that are strings, got {token!r} among them")
-        if self.props:
-            words = Words(self.tokens, self.text, self.offsets)
-            object.__setattr__(self, "props", tuple(_with_words(prop, words) for prop in self.props))
+        if self.props and not self._is_bound():
+            bare = tuple(map(_without_words, self.props))
+            words = Words(self.tokens, self.text, self.offsets, 0, self.char_start, self.pos, bare)
+            object.__setattr__(self, "props", tuple(_with_words(prop, words) for prop in bare))
+
+    def _is_bound(self) -> bool:
+        """Whether all propositions are bound to these words already."""
+        words = self.props[0].words
+        return (
+            words is not None
+            and words.tokens is self.tokens
+            and words.text is self.text
+            and words.offsets is self.offsets
+            and words.pos is self.pos
+            and words.char_start == self.char_start
+            and all(prop.words is words for prop in self.props)
+            and all(arg.words is words for prop in self.props for arg in prop.args)
+            and words.props == self.props
+        )
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -260,6 +315,13 @@ class Sentence:
         """
         return _rows(self, number, self.char_start or 0)
 
+    def statements(self, *, split: bool = False) -> Statements:
+        """What the sentence says: subject, relation, object; see docs/statements.md.
+
+        With `split`, coordinated subjects and objects ("Ann and Bob") have statements of their own.
+        """
+        return _statements().statements_of([self], split=split)
+
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a pandas DataFrame."""
         return _data_frame(self.rows())
@@ -342,6 +404,17 @@ class Document:
         numbered = enumerate(self.sentences)
         return [row for number, sent in numbered for row in _rows(sent, number, sent.char_start)]
 
+    def statements(self, *, split: bool = False) -> Statements:
+        """The statements of all sentences; see Sentence.statements."""
+        return _statements().statements_of(self.sentences, split=split)
+
+    def with_coreference(self, clusters: Iterable[Iterable[Any]]) -> Document:
+        """The document with `refers_to` filled in for pronouns, by clusters from any coreference tool.
+
+        A cluster is a list of mentions: pairs of character offsets in the text (half-open), or spaCy spans.
+        """
+        return _statements().with_coreference(self, clusters)
+
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a pandas DataFrame."""
         return _data_frame(self.rows())
@@ -370,17 +443,29 @@ def _bound(words: Words | None, what: str) -> Words:
     return words
 
 
-def _with_words(prop: Proposition, words: Words) -> Proposition:
-    """The proposition and its arguments bound to the words of their sentence; already bound ones are kept."""
-    if prop.words is not None and all(mine is its for mine, its in zip(prop.words, words, strict=True)):
-        words = prop.words
-    if prop.words is words and all(arg.words is words for arg in prop.args):
-        return prop
+def _with_words(prop: Proposition, words: Words | None) -> Proposition:
+    """The proposition and its arguments bound to the words of their sentence."""
     return replace(prop, args=tuple(replace(arg, words=words) for arg in prop.args), words=words)
 
 
-# Drawings and data frames are made above this layer, but Python and notebooks call methods of the value for
-# them. Their modules are imported on first use, so that importing the values stays fast.
+def _without_words(prop: Proposition) -> Proposition:
+    bound = prop.words is not None or any(arg.words is not None for arg in prop.args)
+    return _with_words(prop, None) if bound else prop
+
+
+def _parsed(arg: Argument) -> Any:
+    """The argument as a phrase, whose indices count from the first token of its words."""
+    words = _bound(arg.words, "argument")
+    span = Span(arg.start - words.first, arg.end - words.first)
+    return _statements().parsed(words, span)
+
+
+# Drawings, data frames and statements are made above this layer, but Python and notebooks call methods of the
+# value for them. Their modules are imported on first use, so that importing the values stays fast.
+
+
+def _statements() -> Any:
+    return importlib.import_module("spansrl.statements")
 
 
 def _drawing(sentences: Sequence[Sentence]) -> str:
@@ -485,6 +570,7 @@ def _argument(data: Any, where: str, size: int) -> Argument:
         span=_span(start, end, where, size),
         prob=checks.pop_probability(rest, "prob", f"{where}.prob"),
         meaning=checks.pop_string(rest, "meaning", f"{where}.meaning"),
+        refers_to=checks.pop_string(rest, "refers_to", f"{where}.refers_to"),
         extra=rest,
     )
 

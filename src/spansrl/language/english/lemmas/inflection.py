@@ -21,7 +21,7 @@ AUXILIARIES = _forms("""
     do does did done doing, can ca, will wo 'll ll, shall sha, not n't nt
 """)
 
-_IRREGULAR_VERBS = _forms("""
+IRREGULAR_VERBS = _forms("""
     abide abode, arise arose arisen, awake awoke awoken, bear bore borne born, beat beaten, become became
     beget begot begotten, begin began begun, behold beheld, bend bent, bereave bereft, beseech besought
     bid bade bidden, bind bound, bite bit bitten, bleed bled, blow blew blown, break broke broken
@@ -91,7 +91,7 @@ _VOWEL = re.compile(r"[aeiouy]")
 
 
 def infinitive(form: str) -> str:
-    if (lemma := AUXILIARIES.get(form) or _IRREGULAR_VERBS.get(form)) is not None:
+    if (lemma := AUXILIARIES.get(form) or IRREGULAR_VERBS.get(form)) is not None:
         return lemma
     for ending in ("ing", "ed"):
         stem = form.removesuffix(ending)

@@ -1,0 +1,41 @@
+"""Statements: who did what to whom, as rows and graphs, derived from propositions by documented rules."""
+
+from collections.abc import Iterable
+
+from spansrl.language.phrases import PhraseParse
+from spansrl.statements.coreference import with_coreference as with_coreference
+from spansrl.statements.rules import SentenceView, statement_in
+from spansrl.statements.values import STATEMENT_COLUMNS as STATEMENT_COLUMNS
+from spansrl.statements.values import Part as Part
+from spansrl.statements.values import Statement as Statement
+from spansrl.statements.values import Statements as Statements
+from spansrl.structures import Proposition, Sentence, Span, Words
+
+
+def statement_of(prop: Proposition, words: Words) -> Statement:
+    """The statement of a proposition, with the sentence that it is bound to."""
+    others = {other.pred: other for other in words.props} | {prop.pred: prop}
+    return statement_in(SentenceView(words, [others[pred] for pred in sorted(others)]), prop)
+
+
+def statements_of(sentences: Iterable[Sentence], *, split: bool = False) -> Statements:
+    """The statements of sentences; none for auxiliaries and for predicates without subject and object that are not commands."""
+    found: list[Statement] = []
+    for number, sent in enumerate(sentences):
+        if not sent.props:
+            continue
+        words = sent.props[0].words
+        assert words is not None
+        view = SentenceView(words, sent.props)
+        for prop in sent.props:
+            if view.types[prop.pred] != "auxiliary":
+                statement = statement_in(view, prop, number)
+                parts = (statement.subject, statement.object)
+                if parts != (None, None) or statement.context == "imperative":
+                    found += statement.split() if split else [statement]
+    return Statements(found)
+
+
+def parsed(words: Words, span: Span) -> PhraseParse:
+    """A span of the sentence as a phrase."""
+    return SentenceView(words, words.props).parse(span)
