@@ -1,12 +1,12 @@
 """Precision and recall of statements on sentences of our own, for models and for simpler tables.
 
     python experiments/score_statements.py --part dev
-    python experiments/score_statements.py --part test --model small --model models/large --out experiments/statements/scores.json
+    python experiments/score_statements.py --part test --model small --model large --out scores.json
 
-Sentences with odd numbers are the development part. A statement is right if subject, relation, object and negation
-are those of the gold statement. A subject or an object is right if its head is the same or if at least half of the words
-are (Dice, without determiners and prepositions); a relation is right if verb and particle are, whatever the
-preposition. Statements of verbs are compared, because nouns and adjectives have no gold statements.
+Sentences with odd numbers are the development part. A statement is right if subject, relation, object and
+negation are those of the gold statement. A subject or an object is right if its head is the same or if at
+least half of the words are, without determiners and prepositions; a relation is right if verb and particle
+are, whatever the preposition. Only statements of verbs are compared: nouns and adjectives have no gold.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import spansrl
-from spansrl.language import phrases
-from spansrl.language.phrases import PhraseParse
+from spansrl.language.english import phrases
+from spansrl.language.english.phrases import PhraseParse
 from spansrl.structures import Sentence, Span
 
 HERE = Path(__file__).parent / "statements"

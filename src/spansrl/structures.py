@@ -172,7 +172,8 @@ class Proposition:
 
     def statement(self) -> Statement:
         """What the proposition says: subject, relation, object; see docs/statements.md."""
-        return _statements().statement_of(self, _bound(self.words, "proposition"))
+        found: Statement = _statements().statement_of(self, _bound(self.words, "proposition"))
+        return found
 
     def to_dict(self) -> Json:
         out = {"pred": self.pred, **_known(self, "lemma", "sense")}
@@ -320,7 +321,8 @@ class Sentence:
 
         With `split`, coordinated subjects and objects ("Ann and Bob") have statements of their own.
         """
-        return _statements().statements_of([self], split=split)
+        found: Statements = _statements().statements_of([self], split=split)
+        return found
 
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a pandas DataFrame."""
@@ -406,14 +408,16 @@ class Document:
 
     def statements(self, *, split: bool = False) -> Statements:
         """The statements of all sentences; see Sentence.statements."""
-        return _statements().statements_of(self.sentences, split=split)
+        found: Statements = _statements().statements_of(self.sentences, split=split)
+        return found
 
     def with_coreference(self, clusters: Iterable[Iterable[Any]]) -> Document:
         """The document with `refers_to` filled in for pronouns, by clusters from any coreference tool.
 
         A cluster is a list of mentions: pairs of character offsets in the text (half-open), or spaCy spans.
         """
-        return _statements().with_coreference(self, clusters)
+        found: Document = _statements().with_coreference(self, clusters)
+        return found
 
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a pandas DataFrame."""

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 
-from spansrl.language.phrases import PhraseParse
+from spansrl.language.english.phrases import PhraseParse
 from spansrl.statements.coreference import with_coreference as with_coreference
+from spansrl.statements.graphs import Statements as Statements
+from spansrl.statements.graphs import write_neo4j as write_neo4j
 from spansrl.statements.rules import SentenceView, statement_in
 from spansrl.statements.values import STATEMENT_COLUMNS as STATEMENT_COLUMNS
 from spansrl.statements.values import Part as Part
 from spansrl.statements.values import Statement as Statement
-from spansrl.statements.values import Statements as Statements
 from spansrl.structures import Proposition, Sentence, Span, Words
 
 
@@ -19,7 +20,10 @@ def statement_of(prop: Proposition, words: Words) -> Statement:
 
 
 def statements_of(sentences: Iterable[Sentence], *, split: bool = False) -> Statements:
-    """The statements of sentences; none for auxiliaries and for predicates without subject and object that are not commands."""
+    """The statements of sentences.
+
+    Auxiliaries have none, nor do predicates without subject and object, unless they are commands.
+    """
     found: list[Statement] = []
     for number, sent in enumerate(sentences):
         if not sent.props:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from spansrl.errors import DataError, shortened
-from spansrl.language import phrases
+from spansrl.language.english import phrases
 from spansrl.structures import Argument, Document, Sentence
 
 
@@ -37,7 +37,7 @@ def _offsets(mention: Any, text: str, number: int) -> tuple[int, int]:
         raise DataError(f"clusters[{number}]: expected a pair of character offsets, found {found}") from None
     if not 0 <= start < end <= len(text):
         raise DataError(
-            f"clusters[{number}]: the mention {start} to {end} is outside the text of {len(text)} characters; "
+            f"clusters[{number}]: mention {start} to {end} is outside the text of {len(text)} characters; "
             "give half-open offsets into the document's text"
         )
     return start, end

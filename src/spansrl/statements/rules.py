@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from spansrl.language import phrases
-from spansrl.language.lemmas import predicate_type
-from spansrl.language.phrases import PhraseParse
+from spansrl.language.english import phrases
+from spansrl.language.english.lemmas import predicate_type
+from spansrl.language.english.phrases import PhraseParse
 from spansrl.statements.values import Part, Statement
 from spansrl.structures import Argument, Proposition, Sentence, Span, Words
 from spansrl.tags import base_role, is_core
@@ -316,7 +316,7 @@ class Draft:
         elif self.type == "adjective":
             words = ["be", self.word]
         found = self.object
-        if found is not None and found.preposition and not (tag(found.role) == "0"):
+        if found is not None and found.preposition and tag(found.role) != "0":
             if self.is_existential and tag(found.role) in _GOALS:
                 words = ["be"]
             words += found.preposition.split()
@@ -473,9 +473,11 @@ def _is_imperative(view: SentenceView, draft: Draft, subject: Part | None) -> bo
         part = next((p for p in draft.roles.values() if p.start <= t < p.end), None)
         if part is not None and tag(part.role) in ("TMP", "ADV", "PRP", "DIS", "MNR", "NEG", "LOC"):
             t = part.start - 1
-        elif phrases.is_adverb(word) or word in ("do", "please", "n't", "just"):
-            t -= 1
-        elif word == "," and any(p.end == t for p in draft.roles.values()):
+        elif (
+            phrases.is_adverb(word)
+            or word in ("do", "please", "n't", "just")
+            or (word == "," and any(p.end == t for p in draft.roles.values()))
+        ):
             t -= 1
         elif phrases.is_punctuation(word):
             return word in (".", ":", ";", "!", "-", "–", '"', "“", "''", "``") or _is_imperative_before(

@@ -1,18 +1,14 @@
-"""Statement and Part, and statements as rows."""
+"""Statement and Part: the values."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spansrl.checks import Json
-from spansrl.errors import MissingExtraError, shortened
+from spansrl.errors import shortened
 from spansrl.structures import Proposition, Span, Words
-
-if TYPE_CHECKING:
-    import pandas
 
 FIELDS = ("subject", "object", "time", "place", "manner", "cause")
 
@@ -21,11 +17,11 @@ FIELDS = ("subject", "object", "time", "place", "manner", "cause")
 class Part:
     """A field of a statement: words of the sentence.
 
-    `text` has no preposition in front and no relative clause at the end; `preposition` is the one that was removed.
-    `start` and `end` are token indices, `char_start` and `char_end` offsets in the document (in the sentence, if its
-    own offset is unknown). `refers_to` is what a pronoun stands for: "speaker", "hearer", or the name that
-    Document.with_coreference found. `role` is the role that the part has in the proposition; a part that was taken
-    from another proposition of the sentence is `borrowed`.
+    `text` has no preposition in front and no relative clause at the end; `preposition` is the one that was
+    removed. `start` and `end` are token indices, `char_start` and `char_end` offsets in the document (in the
+    sentence, if its own offset is unknown). `refers_to` is what a pronoun stands for: "speaker", "hearer", or
+    what Document.with_coreference found. `role` is the role in the proposition; a subject that was taken from
+    another proposition of the sentence is `borrowed`.
     """
 
     text: str
@@ -90,11 +86,12 @@ class Part:
 class Statement:
     """Who did what to whom: a proposition as subject, relation and object, derived by rules.
 
-    `relation` is the base form of the predicate with its particle and the preposition of the object ("depend on"),
-    or "be" and the participle in a passive without agent ("be sold"). `others` are the arguments that are in no other
-    field. `negated` says that the sentence denies it; `denied_by` is a verb that does so by its meaning ("fail",
-    "refuse"). `context` is "said", "if", "want", "question" or "imperative" where the sentence does not simply assert
-    it. `prob` is the product of the probabilities of predicate, subject and object.
+    `relation` is the base form of the predicate with its particle and the preposition of the object
+    ("depend on"), or "be" and the participle in a passive without agent ("be sold"). `others` are the
+    arguments that are in no other field. `negated` says that the sentence denies it; `denied_by` is a verb
+    that does so by its meaning ("fail"). `context` is "said", "if", "want", "question" or "imperative" where
+    the sentence does not simply assert it. `prob` is the product of the probabilities of predicate, subject
+    and object.
     """
 
     prop: Proposition
@@ -179,31 +176,3 @@ STATEMENT_COLUMNS: dict[str, type] = {
     **{f"{name}_{edge}": int for name in ("subject", "relation", *FIELDS[1:]) for edge in ("start", "end")},
     "text": str,
 }
-
-
-class Statements(tuple[Statement, ...]):
-    """Statements in the order of their predicates; a tuple that can become rows, a data frame or a graph."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self))
-
-    def rows(self) -> list[Json]:
-        return [statement.row() for statement in self]
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """The rows as a pandas DataFrame, with the same types of columns whatever the text."""
-        try:
-            pd = importlib.import_module("pandas")
-        except ImportError as error:
-            raise MissingExtraError("to_pandas()", "pandas") from error
-        types = {str: "object", int: "Int64", float: "Float64", bool: "boolean"}
-        frame = pd.DataFrame(self.rows(), columns=list(STATEMENT_COLUMNS))
-        return frame.astype({name: types[kind] for name, kind in STATEMENT_COLUMNS.items()})
-
-    def to_networkx(self) -> Any:
-        """The statements as a networkx.MultiDiGraph: subjects and objects are nodes, relations are edges."""
-        from spansrl.statements.graphs import graph_of
-
-        return graph_of(self)

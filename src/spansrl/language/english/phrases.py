@@ -1,9 +1,9 @@
 """English phrases without a parser: the head of a span, its parts, and whether it is a clause.
 
-The rules look at words of closed classes and at the predicates of the sentence, which distinguish verbs from
-nouns. Heads are those of Universal Dependencies: the noun rather than its preposition, the verb rather than its
-conjunction, and what a copula says of its subject rather than the copula. `experiments/score_heads.py`
-measures them.
+The rules look at words of closed classes and at the predicates of the sentence, which distinguish verbs
+from nouns. Heads are those of Universal Dependencies: the noun rather than its preposition, the verb rather
+than its conjunction, and what a copula says of its subject rather than the copula.
+`experiments/score_heads.py` measures them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from spansrl.language.lemmas.inflection import AUXILIARIES, IRREGULAR_VERBS
+from spansrl.language.english.lemmas.inflection import AUXILIARIES, IRREGULAR_VERBS
 from spansrl.structures import Span
 
 
@@ -175,8 +175,8 @@ def is_only_participle(word: str) -> bool:
 class PhraseParse:
     """A span of a sentence, read from left to right; `types` has the types of the sentence's predicates.
 
-    `head` is the token that the span is about, and `clause` whether that is the verb of a clause. `marks` are the
-    words in front of the phrase proper (prepositions and conjunctions), which begins at `content`.
+    `head` is the token that the span is about, and `clause` whether that is the verb of a clause. `marks` are
+    the words in front of the phrase proper (prepositions and conjunctions), which begins at `content`.
 
         >>> words = "by the old man who sold the letters".split()
         >>> parse = PhraseParse(words, Span(0, 8), {5: "verb"})
@@ -203,7 +203,7 @@ class PhraseParse:
         return self.content == self.head == self.end - 1 and self.word(self.head) in PRONOUNS
 
     def noun_phrase(self) -> Span:
-        """The phrase without marks and without a relative clause at its end; a clause loses its marks only."""
+        """The phrase without marks and without a relative clause at its end."""
         if self.clause or self.word(self.head) in PRONOUNS:
             return Span(self.content, self.end)
         for t in range(self.head + 1, self.end):
@@ -293,18 +293,17 @@ class PhraseParse:
         """Skip what comes before the phrase proper: conjunctions and adverbs that modify all of it."""
         while t < self.end - 1:
             word, following = self.word(t), self.word(t + 1)
-            if is_punctuation(word) or (word in _CONJUNCTIONS and word not in SUBORDINATORS):
-                t += 1
-            elif word == "all" and following in PREPOSITIONS - {"of"}:
-                t += 1
-            elif not is_adverb(word) or self.verb(t):
+            of_phrase = following in PREPOSITIONS and word not in _FOCUS
+            stays = is_adverb(following) or following in _LISTS or is_punctuation(following) or of_phrase
+            skipped = (
+                is_punctuation(word)
+                or (word in _CONJUNCTIONS and word not in SUBORDINATORS)
+                or (word == "all" and following in PREPOSITIONS - {"of"})
+                or (is_adverb(word) and not self.verb(t) and not stays)
+            )
+            if not skipped:
                 break
-            elif is_adverb(following) or following in _LISTS or is_punctuation(following):
-                break
-            elif following in PREPOSITIONS and word not in _FOCUS:
-                break
-            else:
-                t += 1
+            t += 1
         return t
 
     def _wh(self, t: int) -> int:
@@ -322,7 +321,7 @@ class PhraseParse:
         return self._nominal(t)[0] if found is None else found
 
     def _clause(self, t: int, *, marked: bool) -> int | None:
-        """The predicate of a finite clause that begins at t: a subject, then a verb; None if it is not a clause."""
+        """The predicate of a finite clause that begins at t: a subject, then a verb."""
         t = self._plain(t)
         if marked and self.verb(t):
             return self._predicate(t)
