@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from spansrl import Argument, DataError, Document, Proposition, Sentence, Span
 
 TEXT = "Ann met Bob. She gave him the old letters that her aunt wrote."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+
 from spansrl import Argument, Proposition, Sentence, Span
 
 
@@ -46,7 +47,10 @@ RULES = {
     ),
     "a passive without agent": ("[ARG1 The bill] was [V:veto vetoed] .", "The bill | be vetoed | -"),
     "a passive with an object": ("[ARG2 I] was [V:give given] [ARG1 a book] .", "I | be given | a book"),
-    "a reduced passive": ("[ARG1 The boy] [V:take taken] [ARG2 to Rome] sang .", "The boy | be taken to | Rome"),
+    "a reduced passive": (
+        "[ARG1 The boy] [V:take taken] [ARG2 to Rome] sang .",
+        "The boy | be taken to | Rome",
+    ),
     "ARG1 as subject": ("[ARG1 The vase] [V:break broke] .", "The vase | break | -"),
     "ARG1 after the verb is an object": ("[V:close Close] [ARG1 the door] .", "- | close | the door"),
     "a particle": ("[ARG0 They] [V:turn turned] [ARG1 it] [C-V down] .", "They | turn down | it"),
@@ -54,15 +58,24 @@ RULES = {
     "a prepositional object": ("[ARG0 She] [V:depend depends] [ARG1 on him] .", "She | depend on | him"),
     "a copula": ("[ARG1 She] [V:be is] [ARG2 a doctor] .", "She | be | a doctor"),
     "a copula with a preposition": ("[ARG1 She] [V:be is] [ARG2 in Rome] .", "She | be in | Rome"),
-    "existential there": ("There [V:be are] [ARG1 two lakes] [ARGM-LOC on the map] .", "two lakes | be on | the map"),
+    "existential there": (
+        "There [V:be are] [ARG1 two lakes] [ARGM-LOC on the map] .",
+        "two lakes | be on | the map",
+    ),
     "existential there alone": ("There [V:be are] [ARG1 two lakes] .", "two lakes | exist | -"),
-    "a goal as object": ("[ARG0 A woman] [V:walk walked] [ARGM-GOL to the store] .", "A woman | walk to | the store"),
+    "a goal as object": (
+        "[ARG0 A woman] [V:walk walked] [ARGM-GOL to the store] .",
+        "A woman | walk to | the store",
+    ),
     "a place as object": ("[ARG0 He] [V:live lives] [ARGM-LOC in Rome] .", "He | live in | Rome"),
     "a relative pronoun": (
         "[ARG0 the tigers] , [R-ARG0 which] [V:kill killed] [ARG1 two goats]",
         "the tigers | kill | two goats",
     ),
-    "a relative adverb": ("[ARGM-LOC the house] [R-ARGM-LOC where] [ARG0 he] [V:live lived]", "he | live in | the house"),
+    "a relative adverb": (
+        "[ARGM-LOC the house] [R-ARGM-LOC where] [ARG0 he] [V:live lived]",
+        "he | live in | the house",
+    ),
     "pieces of an argument": (
         "[ARG1 Come in] , [V:say said] [ARG0 Ann] , [C-ARG1 and sit down] .",
         "Ann | say | Come in and sit down",
@@ -72,14 +85,17 @@ RULES = {
         "The garden | seem | to be empty",
     ),
     "a light verb": ("[ARG0 He] [V:take took] [ARGM-PRR a look] [ARG1 at it] .", "He | take at | it"),
-    "a noun": ("[ARG0 Rome 's] [V:destruction:noun destruction] [ARG1 of Carthage]", "Rome | destruction of | Carthage"),
+    "a noun": (
+        "[ARG0 Rome 's] [V:destruction:noun destruction] [ARG1 of Carthage]",
+        "Rome | destruction of | Carthage",
+    ),
     "an adjective": ("[ARG0 He] is [V:fond:adjective fond] [ARG1 of cats]", "He | be fond of | cats"),
     "negation": ("[ARG0 He] did [ARGM-NEG not] [V:call call] .", "He | not call | -"),
     "a negative subject": ("[ARG0 Nobody] [V:like liked] [ARG1 it] .", "Nobody | not like | it"),
     "a negative object": ("[ARG0 We] [V:have have] [ARG1 no money] .", "We | not have | no money"),
     "without": ("He left without [V:pay paying] [ARG1 the bill] .", "- | not pay | the bill"),
     "hardly": ("[ARG0 He] [ARGM-ADV hardly] [V:eat eats] .", "He | not eat | -"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("marked", "statement"), RULES.values(), ids=RULES)

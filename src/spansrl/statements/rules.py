@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
+from spansrl.inventory.frame_index import propbank_role
 from spansrl.language.english import phrases
 from spansrl.language.english.lemmas import predicate_type
 from spansrl.language.english.phrases import PhraseParse
 from spansrl.statements.values import Part, Statement
 from spansrl.structures import Argument, Proposition, Sentence, Span, Words
-from spansrl.tags import base_role, is_core
 
 _CAUSES = ("CAU", "PRP", "PNC")
 _GOALS = ("GOL", "DIR", "LOC")
@@ -19,9 +19,25 @@ _SUBORDINATE = ("to", "than")
 _PREPOSITION_OF = {"where": "in", "here": "", "there": ""}
 
 
+@lru_cache(maxsize=1024)
 def tag(role: str) -> str:
-    """The name of a role without prefixes: TMP for ARGM-TMP and AM-TMP, 0 for ARG0 and A0."""
-    return base_role(role).removeprefix("ARGM-").removeprefix("AM-").removeprefix("ARG").removeprefix("A")
+    """The name of a role without prefixes: TMP for ARGM-TMP and AM-TMP, 0 for ARG0 and R-A0."""
+    return (
+        propbank_role(role)
+        .base.removeprefix("ARGM-")
+        .removeprefix("AM-")
+        .removeprefix("ARG")
+        .removeprefix("A")
+    )
+
+
+@lru_cache(maxsize=1024)
+def is_core(role: str) -> bool:
+    return propbank_role(propbank_role(role).base).is_core
+
+
+def base_role(role: str) -> str:
+    return propbank_role(role).base
 
 
 @dataclass(eq=False)
