@@ -77,8 +77,8 @@ class Argument:
     span: Span
     prob: float | None = None
     meaning: str | None = None
-    refers_to: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    refers_to: str | None = field(default=None, kw_only=True)
     words: Words | None = field(default=None, compare=False, kw_only=True)
 
     @property

@@ -218,6 +218,7 @@ class _SentenceWriter:
             ),
             "sense_prob": any(prop.sense_prob is not None for prop in props),
             "meaning": any(arg.meaning is not None for prop in props for arg in prop.args),
+            "refers_to": any(arg.refers_to is not None for prop in props for arg in prop.args),
         }
         other_keys = _keys(sent, props) - self.held
         self.losses.fields.update([name for name, is_lost in lost.items() if is_lost] + sorted(other_keys))
