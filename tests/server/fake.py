@@ -41,6 +41,11 @@ class FakePipeline:
     decoder: str = "greedy"
     alternatives: bool = False
 
+    least: float = 0.0  # probability of an argument that is shown by default
+
+    def default_min_prob(self, type: str | None) -> float:
+        return self.least
+
     def steps(
         self,
         sentences: Sequence[Sentence],

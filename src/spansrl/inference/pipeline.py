@@ -172,6 +172,10 @@ class Pipeline:
         check_min_prob(min_prob)
         return min_prob
 
+    def default_min_prob(self, type: str | None) -> float:
+        """The least probability of an argument that is kept unless a call asks for another."""
+        return self.calibration.limits_of(type).min_prob if self.min_prob is None else self.min_prob
+
     def _documents(self, texts: Iterable[str], wanted: Wanted, min_prob: float | None) -> Iterator[Document]:
         pending: deque[tuple[str, int]] = deque()  # texts with their number of sentences
         checked = LanguageCheck()

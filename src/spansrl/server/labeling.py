@@ -78,7 +78,11 @@ class Options(RequestModel):
     html: Annotated[bool, Field(description="Add a drawing of each sentence as an HTML fragment.")] = False
     svg: Annotated[bool, Field(description="Add a drawing of each sentence as SVG.")] = False
     explain: Annotated[
-        bool, Field(description="Add definitions, roles and alternatives of senses, from PropBank's frames.")
+        bool,
+        Field(
+            description="Add definitions, roles and alternatives of senses, from PropBank's frames, and the "
+            "`min_prob` of each predicate's type."
+        ),
     ] = False
 
     @property
@@ -99,11 +103,11 @@ class Options(RequestModel):
             pipeline = replace(pipeline, decoder=decoder, alternatives=self.explain)
         return pipeline.steps(sentences, predicates=self.predicates, min_prob=self.min_prob)
 
-    def render(self, sent: Sentence, frames: RoleInventory) -> RenderedSentence:
-        data = sent.to_dict()
+    def render(self, sent: Sentence, pipeline: Pipeline) -> RenderedSentence:
+        data, frames = sent.to_dict(), pipeline.inventory
         if self.explain:
             for prop, out in zip(sent.props, data["props"], strict=True):
-                out.update(_explanation(prop, frames))
+                out.update(_explanation(prop, frames), min_prob=pipeline.default_min_prob(prop.type))
         # Auxiliaries too, if they were requested.
         bare = self.predicates is not None and self.predicates.types != frozenset(PREDICATE_TYPES)
         drawings = {name: draw(sent, frames=frames, auxiliaries=bare) for name, draw in self.drawings.items()}

@@ -134,8 +134,10 @@ class LabelBatch:
             labeled = self._continue(until)
             if labeled is None:
                 return None
-            frames = self._pipeline.inventory
-            return [p.options.render(sent, frames) for p, sent in zip(self.entries, labeled, strict=True)]
+            return [
+                entry.options.render(sent, self._pipeline)
+                for entry, sent in zip(self.entries, labeled, strict=True)
+            ]
         except Exception as error:
             if len(self.entries) == 1:
                 return [error]

@@ -3,7 +3,8 @@
 import { predicateWords } from "./sentence.js";
 
 export const TYPES = ["verb", "noun", "adjective", "auxiliary"];
-export const DEFAULTS = { types: ["verb", "noun", "adjective"], find: "", minProb: 0.1 };
+// Without a `minProb`, arguments are shown from the model's own limits on, as in Python.
+export const DEFAULTS = { types: ["verb", "noun", "adjective"], find: "", minProb: null };
 
 // The result in the same format, without the predicates and arguments that the settings hide.
 export function filtered(result, settings) {
@@ -11,7 +12,7 @@ export function filtered(result, settings) {
     ...sentence,
     props: sentence.props
       .filter((prop) => isShown(sentence, prop, settings))
-      .map((prop) => ({ ...prop, args: prop.args.filter((arg) => (arg.prob ?? 1) >= settings.minProb) })),
+      .map((prop) => ({ ...prop, args: prop.args.filter((arg) => (arg.prob ?? 1) >= (settings.minProb ?? prop.min_prob ?? 0)) })),
   }));
   return { ...result, sentences };
 }
@@ -27,3 +28,4 @@ function matches(sentence, prop, find) {
 }
 
 export const propsIn = (result) => result.sentences.flatMap((sentence) => sentence.props);
+export const argsIn = (result) => propsIn(result).flatMap((prop) => prop.args);

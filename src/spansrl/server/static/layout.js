@@ -60,7 +60,8 @@ function rowOf(sentence, prop, line) {
 function addRow(picture, row) {
   const y = picture.height + BAR / 2;
   for (const one of row) one.y = y;
-  setLabels(row, picture.width);
+  for (const one of row) one.label = labelOf(one, picture.width, shortCode(one.mark.code));
+  setLanes(row, picture.width);
   for (const { label } of row) label.y = y + BAR / 2 + (label.lane + 1) * LANE - 3;
   for (const prop of new Set(row.map((one) => one.prop))) {
     const own = row.filter((one) => one.prop === prop);
@@ -68,16 +69,6 @@ function addRow(picture, row) {
   }
   picture.marks.push(...row);
   picture.height += BAR + (Math.max(...row.map((one) => one.label.lane)) + 1) * LANE + ROW_GAP;
-}
-
-// Meanings with codes (buyer A0), or without where that saves a lane.
-function setLabels(row, width) {
-  const lanes = (codeOf) => {
-    for (const one of row) one.label = labelOf(one, width, codeOf(one.mark.code));
-    setLanes(row, width);
-    return Math.max(...row.map((one) => one.label.lane));
-  };
-  if (lanes(shortCode) <= lanes(() => "")) lanes(shortCode);
 }
 
 // A label is below its bar, from the bar's start, and moves left where the line ends.

@@ -20,6 +20,6 @@ export function writeLink(text, { types, find, minProb }) {
   const parts = new URLSearchParams({ text });
   if (types.join() !== DEFAULTS.types.join()) parts.set("types", types.join(","));
   if (find) parts.set("find", find);
-  if (minProb !== DEFAULTS.minProb) parts.set("min_prob", String(minProb));
+  if (minProb !== null) parts.set("min_prob", String(minProb));
   return text ? `#${parts}` : "";
 }

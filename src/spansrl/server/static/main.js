@@ -6,7 +6,7 @@ import { copy } from "./clipboard.js";
 import { byId, counted, element } from "./dom.js";
 import { save } from "./download.js";
 import { EXAMPLES } from "./examples.js";
-import { DEFAULTS, filtered, propsIn } from "./filters.js";
+import { DEFAULTS, argsIn, filtered, propsIn } from "./filters.js";
 import { readLink, writeLink } from "./link.js";
 import { Live } from "./live.js";
 import { setUpMenus } from "./menu.js";
@@ -22,6 +22,7 @@ const text = byId("text");
 const switches = [...document.querySelectorAll("input[name=types]")];
 let result = null; // the server's answer
 let view = null; // what the filters leave of it
+let minProb = DEFAULTS.minProb;
 
 const live = new Live(label, {
   started: () => setBusy(true),
@@ -46,24 +47,32 @@ function settings() {
   return {
     types: switches.filter((input) => input.checked).map((input) => input.value),
     find: byId("find").value.trim(),
-    minProb: Number(byId("min").value),
+    minProb,
   };
 }
 
-function setSettings({ types, find, minProb }) {
+function setSettings({ types, find, minProb: least }) {
   for (const input of switches) input.checked = types.includes(input.value);
   byId("find").value = find;
-  byId("min").value = minProb;
+  setMinProb(least);
+}
+
+function setMinProb(least) {
+  minProb = least;
+  byId("min").value = least ?? 0;
+  byId("min-shown").textContent = least === null ? "the model's own" : `${Math.round(100 * least)}%`;
+  byId("min-own").hidden = least === null;
 }
 
 const isDefault = () => JSON.stringify(settings()) === JSON.stringify(DEFAULTS);
 
 function show() {
   view = filtered(result, settings());
-  byId("min-shown").textContent = `${Math.round(100 * settings().minProb)}%`;
   byId("results").hidden = false;
   showPanel();
-  byId("status").textContent = summary();
+  const unlikely = argsIn(filtered(result, { ...settings(), minProb: 0 })).length - argsIn(view).length;
+  const button = element("button", { type: "button", class: "plain small", id: "unlikely" }, `Show ${counted(unlikely, "unlikely argument")}`);
+  byId("status").replaceChildren(summary(), ...(unlikely && minProb === null ? [" ", button] : []));
   const isFirst = text.value === EXAMPLES[0].text && isDefault();
   history.replaceState(null, "", location.pathname + (isFirst ? "" : writeLink(text.value, settings())));
 }
@@ -82,7 +91,7 @@ function summary() {
 }
 
 // The format that programs get, without the frames that the page asked for.
-const EXPLANATIONS = ["definition", "roles", "alternatives"];
+const EXPLANATIONS = ["definition", "roles", "alternatives", "min_prob"];
 
 function jsonOf(shown) {
   return indented(JSON.parse(JSON.stringify(shown, (key, value) => (EXPLANATIONS.includes(key) ? undefined : value))));
@@ -189,7 +198,14 @@ byId("clear").addEventListener("click", () => {
 document.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) textChanged(true);
 });
+byId("min").addEventListener("input", () => setMinProb(Number(byId("min").value)));
 byId("filters").addEventListener("input", () => result && show());
+document.addEventListener("click", ({ target }) => {
+  if (target.id !== "unlikely" && target.id !== "min-own") return;
+  setMinProb(target.id === "unlikely" ? 0 : null);
+  byId("filters").open = true;
+  if (result) show();
+});
 document.addEventListener("click", ({ target }) => {
   const { copy: what, save: kind } = target.dataset ?? {};
   if (what) attempt(() => copy(COPIES[what][1]()), `${COPIES[what][0]} copied.`);

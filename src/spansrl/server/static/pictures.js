@@ -1,7 +1,7 @@
 // The sentences on the page: a picture and its plain-English readings each, drawn again when the width changes.
 
 import { openCard } from "./card.js";
-import { byId, element, percent } from "./dom.js";
+import { byId, element, percent, svgElement } from "./dom.js";
 import { layOut } from "./layout.js";
 import { bareReading, readingOf } from "./reading.js";
 import { setUpRoving } from "./roving.js";
@@ -9,6 +9,11 @@ import { predicateWords, wordsOf } from "./sentence.js";
 import { drawSvg } from "./svg.js";
 
 const AT_ONCE = 40; // sentences; the button below them shows the others
+// Groups of colors that are in the pictures; a modifier's bar is dashed.
+const LEGEND = {
+  predicate: "predicate", arg0: "ARG0", arg1: "ARG1", arg2: "ARG2", arg3: "ARG3", arg4: "ARG4", arg5: "ARG5",
+  time: "time", place: "place", manner: "manner, cause", clause: "other modifiers",
+};
 let shown = { sentences: [], count: 0 };
 let lastWidth = 0;
 
@@ -40,6 +45,19 @@ function draw() {
   const sentences = shown.sentences.slice(0, shown.count);
   byId("sentences").replaceChildren(...sentences.map((sentence, k) => sentenceCard(sentence, k, lastWidth)));
   byId("more").hidden = shown.sentences.length <= shown.count;
+  drawLegend();
+}
+
+function drawLegend() {
+  const found = (classes) => byId("sentences").querySelector(`.mark.${classes}`) !== null;
+  const groups = Object.entries(LEGEND).filter(([group]) => found(group));
+  const keys = groups.map(([group, name]) => [`${group} ${found(`${group}.modifier`) ? "modifier" : ""}`, name]);
+  if (found("unsure")) keys.push(["predicate unsure", "probability below 50%"]);
+  const items = keys.map(([look, name]) => {
+    const bar = svgElement("line", { class: "bar", x1: 0, x2: 26, y1: 4, y2: 4 });
+    return element("li", { class: look }, svgElement("svg", { width: 26, height: 8, "aria-hidden": "true" }, bar), ` ${name}`);
+  });
+  byId("legend").replaceChildren(...items, ...(items.length ? [element("li", {}, "Select a bar for details.")] : []));
 }
 
 function sentenceCard(sentence, index, width) {

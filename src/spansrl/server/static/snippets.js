@@ -20,5 +20,5 @@ export function curlCommand(text, settings) {
 
 function requestOptions({ types, minProb }) {
   const all = types.length === TYPES.length;
-  return { ...(all ? {} : { predicates: types }), min_prob: minProb };
+  return { ...(all ? {} : { predicates: types }), ...(minProb === null ? {} : { min_prob: minProb }) };
 }

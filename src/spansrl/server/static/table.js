@@ -10,8 +10,8 @@ const COLUMNS = [
   { key: "sense", title: "Sense", look: "nowrap" },
   { key: "type", title: "Type", look: "wide" },
   { key: "role", title: "Role", look: "nowrap" },
-  { key: "meaning", title: "Meaning" },
   { key: "words", title: "Words", look: "words" },
+  { key: "meaning", title: "Meaning" },
   { key: "prob", title: "Probability", look: "number" },
 ];
 
