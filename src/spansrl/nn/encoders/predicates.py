@@ -45,7 +45,7 @@ class PredicateHead(nn.Module):
 
     The vectors of token, predicate and distance are added up. A feed-forward layer per token follows, or
     layers of self-attention over the tokens of the sentence: new ones, or the `top` of a pretrained
-    transformer, which then sees the tokens as it did before.
+    transformer, which at first sees little more than the tokens.
     """
 
     def __init__(self, in_width: int, config: EncoderConfig, top: nn.Module | None = None) -> None:
@@ -57,15 +57,13 @@ class PredicateHead(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.max_distance = config.max_distance
         self.out_width = width
-        self.attention = self.out = None
+        nn.init.normal_(self.distance.weight, std=0.1)
+        self.attention, self.out = top, None
         if top is not None:
             nn.init.zeros_(self.pred.weight)
-            nn.init.normal_(self.distance.weight, std=0.02)
-            self.attention = top
             return
         for linear in (self.token, self.pred):
             init_linear(linear)
-        nn.init.normal_(self.distance.weight, std=0.1)
         if config.attention_layers:
             self.attention = AttentionStack(
                 width, config.attention_heads, config.attention_layers, config.dropout
