@@ -19,15 +19,16 @@ from statistics import median
 import spansrl
 from flops import operations, single_precision
 from measure import cpu_seconds, matmul_rate, origin, table
-from spansrl.inference.cutting import sentences_of
 from spansrl.inference.pipeline import Pipeline
+from spansrl.inference.sentences import text_sentences
+from spansrl.language import English
 
 
 def row(srl: Pipeline, tokens: int, rounds: int) -> list[str]:
     """One line of the table: a sentence of that many tokens."""
     text = "ran " * tokens
     predicates = sum(len(sent.props) for sent in srl(text))
-    count = operations(srl, list(sentences_of(text)))
+    count = operations(srl, list(text_sentences(text, English())))
     times, limits = [], []
     for _ in range(rounds):
         times.append(cpu_seconds(lambda: srl(text)))

@@ -20,7 +20,8 @@ from pathlib import Path
 
 from spansrl.corpora.corpus import SHARED_WORDS, word_runs
 from spansrl.formats import read_sentences, write_sentences
-from spansrl.inference.cutting import sentences_of
+from spansrl.inference.sentences import text_sentences
+from spansrl.language import English
 from spansrl.structures import Sentence
 
 SHORTEST, LONGEST = 3, 64  # tokens
@@ -79,7 +80,7 @@ def take(items: list[dict[str, str]], count: int, runs: set[tuple[str, ...]]) ->
             break
         found += [
             Sentence(sent.tokens, extra={"source": item["source"], "genre": item["genre"]})
-            for sent in sentences_of(item["text"])
+            for sent in text_sentences(item["text"], English())
             if SHORTEST <= len(sent) <= LONGEST
             and not (len(sent) >= SHARED_WORDS and runs & word_runs(sent.tokens))
         ]

@@ -297,6 +297,14 @@ class Sentence:
         start, end = part.span if isinstance(part, Argument) else part
         return words.of(*_span(start, end, "span", len(self)))
 
+    def without_auxiliaries(self) -> Sentence:
+        """The sentence without auxiliaries that have no arguments, unless it has no other propositions.
+
+        Drawings and tables show no more, unless their predicates were chosen.
+        """
+        props = tuple(prop for prop in self.props if prop.args or prop.type != "auxiliary")
+        return replace(self, props=props) if props else self
+
     def find(self, word: str) -> tuple[Proposition, ...]:
         """The propositions whose predicate has this word, lemma or sense ("kept", "keep", "keep.01")."""
         wanted = word.casefold()

@@ -16,18 +16,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import SENTENCES, label_given, make_config, make_network
-from spansrl.cli import label_input, label_output
+from spansrl.cli import label_output
 from spansrl.cli.label import command as label_command
-from spansrl.cli.label_input import text_sentences
 from spansrl.decoding import DECODERS
 from spansrl.formats import read_sentences, write_sentences
+from spansrl.inference import sentences
 from spansrl.inference.calibration import Calibration
-from spansrl.inference.cutting import sentences_of
 from spansrl.inference.directory import write_json
 from spansrl.inference.lexicon import LEXICON, learn_lexicon, lexicon_to_dict
 from spansrl.inference.loading import CALIBRATION, load
+from spansrl.inference.sentences import text_sentences
 from spansrl.inventory.roles import roles_in
-from spansrl.language.english.tokenizer import MAX_TOKENS
+from spansrl.language import MAX_TOKENS, English
 from spansrl.nn.embedders import build_embedder
 from spansrl.nn.network import Network
 from spansrl.structures import Document, Proposition, Sentence
@@ -343,36 +343,36 @@ TEXTS = st.lists(st.tuples(WORDS, SPACES), max_size=60).map(lambda pairs: "".joi
 
 
 def cut_up(text, size):
-    return [text[k : k + size] for k in range(0, len(text), size)]
+    return iter([text[k : k + size] for k in range(0, len(text), size)])
 
 
 @given(TEXTS, st.integers(1, 50))
 @settings(deadline=None)
 def test_text_in_blocks_has_the_sentences_of_the_whole(text, size):
-    assert list(text_sentences(cut_up(text, size))) == list(sentences_of(text))
+    assert list(text_sentences(cut_up(text, size), English())) == list(text_sentences(text, English()))
 
 
 @given(TEXTS.map(lambda text: text.replace("\n", " ")), st.integers(1, 50), st.sampled_from([1, 20, 200]))
 @settings(deadline=None)
 def test_text_without_blank_lines_is_not_held_and_nothing_of_it_is_lost(text, size, long):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(label_input, "_LONG", long)
-        patch.setattr(label_input, "_UNSETTLED", long // 2)
-        found = list(text_sentences(cut_up(text, size)))
+        patch.setattr(sentences, "_LONG", long)
+        patch.setattr(sentences, "_UNSETTLED", long // 2)
+        found = list(text_sentences(cut_up(text, size), English()))
     assert all(text.startswith(sent.text, sent.char_start) for sent in found)
     assert "".join("".join(sent.tokens) for sent in found) == "".join(text.split())
 
 
 def test_an_endless_text_without_blank_lines_is_cut_into_sentences_as_it_comes():
     blocks = iter(["The cat chased a mouse. "] * 100_000)
-    found = text_sentences(blocks)
+    found = text_sentences(blocks, English())
     assert [next(found).text for _ in range(100)] == ["The cat chased a mouse."] * 100
     assert sum(1 for _ in blocks) > 90_000
 
 
 @pytest.mark.parametrize("text", [" " * 100_000, "x" * 100_000, "\n" * 100_000])
 def test_texts_without_sentences_to_cut_between_come_to_an_end(text):
-    found = list(text_sentences(cut_up(text, 5000)))
+    found = list(text_sentences(cut_up(text, 5000), English()))
     assert "".join("".join(sent.tokens) for sent in found) == text.strip()
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from fake_model import assert_same_labels, check_legal
-from spansrl.errors import ConfigError, MissingExtraError, ModelError
+from spansrl.errors import ConfigError, MissingExtraError, ModelError, SpansrlWarning
 from spansrl.inference.calibration import Calibration, Curve
 from spansrl.inference.directory import (
     ARGUMENTS_GRAPH,
@@ -26,8 +26,10 @@ from spansrl.inference.directory import (
     write_manifest,
 )
 from spansrl.inference.lexicon import LEXICON
-from spansrl.inference.loading import CALIBRATION, load, read_calibration, shipped_model
+from spansrl.inference.loading import CALIBRATION, find_model, load, read_calibration, shipped_model
 from spansrl.inference.runtime import OnnxModel, token_inputs
+from spansrl.inventory import INVENTORIES, FrameIndex, KnownInventory
+from spansrl.language import LANGUAGES, English
 from spansrl.nn.network import TorchModel
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.training.export import export_model
@@ -226,6 +228,40 @@ def test_an_installed_model_is_loaded_by_its_name(exported, monkeypatch):
     monkeypatch.setattr(EntryPoint, "load", lambda self: lambda: str(exported))
     monkeypatch.setattr("spansrl.inference.loading.entry_points", lambda group: [entry])
     assert load("large", frames=False).model.directory.path == exported
+
+
+def test_a_directory_with_the_name_of_an_installed_model_is_mentioned(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small").mkdir()
+    with pytest.warns(SpansrlWarning, match=r"'small' is the installed model; write \./small for"):
+        assert find_model("small") == find_model()
+    assert find_model("./small") == Path("small")
+
+
+def test_a_model_states_its_language_and_its_inventory(exported, tmp_path, monkeypatch):
+    class Shouting(English):
+        name = "shouting"
+
+        def looks_right(self, tokens):
+            return all(map(str.isupper, tokens))
+
+    directory = shutil.copytree(exported, tmp_path / "model")
+    (directory / "manifest.json").unlink(missing_ok=True)
+    path = directory / "config.json"
+    config = json.loads(path.read_text())
+    assert (config["language"], config["inventory"]) == ("english", "propbank")
+    path.write_text(json.dumps({key: config[key] for key in config if key not in ("language", "inventory")}))
+    assert load(directory, frames=False).language.name == "english"
+    path.write_text(json.dumps(config | {"language": "shouting"}))
+    with pytest.raises(ModelError, match=r"config\.json: unknown language 'shouting'; known: english"):
+        load(directory)
+    monkeypatch.setitem(LANGUAGES, "shouting", Shouting)
+    monkeypatch.setitem(INVENTORIES, "toy", KnownInventory(FrameIndex({}, {}, {}), FrameIndex.of))
+    srl = load(directory, frames=False)
+    with pytest.warns(SpansrlWarning, match="this text does not look like Shouting"):
+        srl("They called us, and then she came.")
+    path.write_text(json.dumps(config | {"inventory": "toy"}))
+    assert load(directory, frames=False).inventory is INVENTORIES["toy"].bare
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda srl: pickle.loads(pickle.dumps(srl))])

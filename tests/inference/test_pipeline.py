@@ -26,14 +26,12 @@ from fake_model import (
     without_chances,
 )
 from spansrl.errors import ConfigError, DataError, SpansrlWarning
-from spansrl.inference.calibration import Calibration, Curve, Limits, log_odds
-from spansrl.inference.cutting import sentences_of
+from spansrl.inference.calibration import PROPER_NOUN_PENALTY, Calibration, Curve, Limits, log_odds
 from spansrl.inference.model import NO_PREDICATE
-from spansrl.inference.pipeline import ENCODER_BATCH, NAME_HANDICAP, Pipeline, ruled_out, run_to_end
+from spansrl.inference.pipeline import ENCODER_BATCH, Pipeline, ruled_out, run_to_end
 from spansrl.inventory import Role
+from spansrl.language import MAX_TOKENS, English
 from spansrl.language.english.lemmas.derivation import likely_stem
-from spansrl.language.english.tokenizer import MAX_TOKENS
-from spansrl.language.english.tokenizer.words import can_be_predicate
 from spansrl.structures import PREDICATE_TYPES, Argument, Document, Proposition, Sentence, Span
 
 WORDS = [
@@ -248,7 +246,7 @@ def test_only_predicates_of_the_wanted_types_are_labeled(tokens):
 def test_a_predicate_is_what_is_likelier_than_the_threshold(tokens, threshold):
     (loose,) = pipeline(calibration=Calibration(threshold=0.0)).label([Sentence(tokens)])
     assert [prop.pred for prop in loose.props] == [
-        k for k, token in enumerate(tokens) if can_be_predicate(token)
+        k for k, token in enumerate(tokens) if English().can_be_predicate(token, "noun")
     ]
     (found,) = pipeline(calibration=Calibration(threshold=threshold)).label([Sentence(tokens)])
     assert all(prop.prob >= threshold - 1e-4 for prop in found.props)
@@ -503,7 +501,7 @@ def test_a_capitalized_noun_within_a_sentence_has_to_be_a_clearer_predicate():
         return [prop.prob for prop in found.props]
 
     plain, name = probs("the", "good", "call")[0], probs("the", "good", "Call")[2]
-    assert log_odds(name) == pytest.approx(log_odds(plain) - NAME_HANDICAP, abs=0.01)
+    assert log_odds(name) == pytest.approx(log_odds(plain) - PROPER_NOUN_PENALTY, abs=0.01)
     assert probs("Call", "the", "good") == probs("The", "Good", "Call") == [plain] * 3
 
 
@@ -617,13 +615,6 @@ def test_memory_does_not_grow_with_the_number_of_sentences():
     finally:
         tracemalloc.stop()
     assert peaks[-1] < 1.1 * peaks[1]
-
-
-def test_the_sentences_of_a_text_know_their_places_in_something_larger():
-    text = "One came. Two left."
-    whole = "Before. " + text
-    for sent in sentences_of(text, char_start=8):
-        assert whole.startswith(sent.text, sent.char_start)
 
 
 def test_repeated_calls_give_the_same_answer():

@@ -21,9 +21,11 @@ from spacy.tokens import Doc, DocBin  # noqa: E402
 from spansrl.errors import ConfigError, DataError, ModelError  # noqa: E402
 from spansrl.integrations import spacy as spacy_component  # noqa: E402
 from spansrl.integrations.spacy import Settings, SpansrlComponent, document_of, make_component  # noqa: E402
+from spansrl.language import English  # noqa: E402
 from spansrl.structures import PREDICATE_TYPES, Argument, Document, Proposition, Sentence, Span  # noqa: E402
 from spansrl.visualize.palette import GROUPS  # noqa: E402
 
+DEFAULTS = {"min_prob": None, "decoder": None, "precision": "full"}
 TEXT = "She  picked a cat up.\n\nThen he wanted  to leave; they waited. Why?"
 SPLITTER = spacy.blank("en")
 SPLITTER.add_pipe("sentencizer")
@@ -31,6 +33,8 @@ SPLITTER.add_pipe("sentencizer")
 
 class FakePipeline:
     """Words in -ed are verbs, "up" after them is theirs; ARG0 is all before them, ARG1 the next two words."""
+
+    language = English()
 
     def __init__(self) -> None:
         self.calls: list[list[tuple[str, ...]]] = []
@@ -267,7 +271,7 @@ def test_the_model_is_loaded_for_the_first_doc_and_again_after_a_fork(fake, monk
     assert fake.loads == []
     nlp(TEXT)
     nlp(TEXT)
-    assert fake.loads == [(None, {"threads": 3, "frames": False})]
+    assert fake.loads == [(None, DEFAULTS | {"threads": 3, "frames": False})]
     monkeypatch.setattr(os, "getpid", lambda: -1)
     nlp(TEXT)
     assert len(fake.loads) == 2
@@ -344,7 +348,7 @@ def test_settings_go_from_one_pipeline_to_another_as_bytes(fake):
     nlp(TEXT)
     nlp.from_bytes(data)
     nlp(TEXT)
-    assert fake.loads[-1] == (None, {"threads": 2, "frames": False})
+    assert fake.loads[-1] == (None, DEFAULTS | {"threads": 2, "frames": False})
 
 
 @pytest.mark.parametrize(
@@ -381,3 +385,31 @@ except spansrl.errors.MissingExtraError as error:
     assert done.stdout == (
         "the spaCy component needs the extra 'spacy'; install it with: pip install 'spansrl[spacy]'\n"
     )
+
+
+def test_a_model_may_be_named_and_labels_as_it_does_elsewhere(fake):
+    chosen = {"model": "small", "min_prob": 0.7, "decoder": "exact", "precision": "int8"}
+    nlp = english(**chosen)
+    nlp("She called.")
+    options = {"threads": None, "frames": True, "min_prob": 0.7, "decoder": "exact", "precision": "int8"}
+    assert fake.loads[-1] == ("small", options)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"model": "huge"}, "no model 'huge' is installed"),
+        ({"min_prob": 2.0}, "min_prob is 2.0; expected a probability"),
+        ({"decoder": "beam"}, "unknown decoder 'beam'"),
+        ({"precision": "half"}, "unknown precision 'half'"),
+    ],
+)
+def test_a_wrong_option_is_an_error_when_the_component_is_made(option, message):
+    with pytest.raises((ConfigError, ModelError), match=message):
+        make_component(
+            spacy.blank("en"),
+            "spansrl",
+            **{"model": None, "predicates": [], "threads": None, "frames": True, "spans_key": "srl"}
+            | DEFAULTS
+            | option,
+        )

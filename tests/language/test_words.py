@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from spansrl.language.english.tokenizer.words import can_be_predicate, may_be_name
+from spansrl.language.english.tokenizer.words import is_word, may_be_name
 
 
 @pytest.mark.parametrize(
     "token", ["sold", "SOLD", "'s", "’ve", "n't", "Goin'", "e-mailed", "co$t", "naïve", "é"]
 )
-def test_words_can_be_predicates(token):
-    assert can_be_predicate(token)
+def test_words_is_words(token):
+    assert is_word(token)
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_words_can_be_predicates(token):
     ],
 )
 def test_numbers_marks_addresses_and_tags_cannot(token):
-    assert not can_be_predicate(token)
+    assert not is_word(token)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, replace
 
 from spansrl.errors import DataError
 from spansrl.inference.predicates import Wanted
+from spansrl.inference.sentences import LanguageCheck, text_sentences
 from spansrl.inventory import PROPBANK, FrameIndex
+from spansrl.language import English
 from spansrl.structures import PREDICATE_TYPES, Argument, Proposition, Sentence, Span
 
 
@@ -45,6 +47,9 @@ class FakePipeline:
 
     def default_min_prob(self, type: str | None) -> float:
         return self.least
+
+    def sentences(self, text, *, warn):
+        return LanguageCheck(English(), warn)(text_sentences(text, English(), warn=warn))
 
     def steps(
         self,

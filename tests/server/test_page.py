@@ -18,7 +18,6 @@ import pytest
 import spansrl
 from browser import console_errors, requested_urls
 from serving import wait_until
-from spansrl.inference.cutting import sentences_of
 from spansrl.inference.loading import shipped_model
 from spansrl.inference.pipeline import run_to_end
 from spansrl.inventory import PROPBANK, FrameIndex
@@ -616,7 +615,7 @@ def test_the_shipped_model_labels_the_examples_correctly():
 @pytest.mark.skipif(not shipped_model().is_dir(), reason="no model in the package")
 def test_the_card_ranks_the_other_senses_by_probability():
     options = Options(explain=True)
-    (sent,) = run_to_end(options.steps(srl := spansrl.load(), list(sentences_of("They called her."))))
+    (sent,) = run_to_end(options.steps(srl := spansrl.load(), list(srl.sentences("They called her."))))
     (prop,) = json.loads(options.render(sent, srl)["sentences"])["props"]
     probs = [other["prob"] for other in prop["alternatives"] if "prob" in other]
     assert len(probs) >= 2

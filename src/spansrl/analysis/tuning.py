@@ -39,7 +39,13 @@ T = TypeVar("T")
 def tune(pipeline: Pipeline, gold: Sequence[Sentence]) -> Calibration:
     """The calibration under which a pipeline's probabilities fit the gold sentences best."""
     odds, right = predicate_pairs(gold, pipeline)
-    exact = Calibration(arguments=Exact(), senses=Exact())
+    known = pipeline.calibration
+    exact = Calibration(
+        arguments=Exact(),
+        senses=Exact(),
+        global_sense_weight=known.global_sense_weight,
+        proper_noun_penalty=known.proper_noun_penalty,
+    )
     plain = replace(pipeline, model=CachedModel(pipeline.model), calibration=exact, min_prob=0.0)
     found = replace(exact, **best_handicaps(plain, gold))
     given = list(replace(plain, calibration=found).label(gold, predicates="given"))

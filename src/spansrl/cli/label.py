@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,8 +38,6 @@ With gold predicates, and with your own model:
   spansrl label --model runs/span-1 data/ewt/test.jsonl -o test.props
   spansrl evaluate data/ewt/test.jsonl predicted.jsonl
 """
-
-_LARGEST_GROUP = 1024  # sentences that are labeled together in a long input
 
 
 @click.command(epilog=EXAMPLES)
@@ -109,6 +107,7 @@ def command(
     """
     from spansrl.inference.directory import ModelDirectory
     from spansrl.inference.loading import find_model, load
+    from spansrl.inference.predicates import Wanted
 
     if rule_out_roles and no_frames:
         raise click.UsageError("--rule-out-roles and --no-frames contradict each other")
@@ -137,11 +136,14 @@ def command(
         if typed:
             labeled = (s for text in typed_texts() for s in pipeline(text, predicates=predicates))
         else:
-            sentences: Iterator[Sentence] = (s for source in sources for s in source.sentences(progress))
+            sentences: Iterator[Sentence] = (
+                s for source in sources for s in source.sentences(pipeline, progress)
+            )
             if precomputed is not None:
                 sentences = _with_precomputed(pipeline, precomputed, sentences)
-            labeled = _in_growing_groups(pipeline, sentences, predicates)
-        auxiliaries = predicates not in (None, "all")
+            # The first results appear soon.
+            labeled = replace(pipeline, first_window=1).label(sentences, predicates=predicates)
+        auxiliaries = Wanted.of(predicates).is_choice
         losses = write_labeled(out, labeled, output_format, pipeline.inventory, auxiliaries=auxiliaries)
     if losses:
         click.echo(f"spansrl: {losses}", err=True)
@@ -157,16 +159,6 @@ def _check_given(
     if directory is not None:
         raise ConfigError(f"{directory}: this model does not find predicates; {advice}")
     raise click.UsageError(f"--predicates given: text input has no predicates; {advice}, or types")
-
-
-def _in_growing_groups(
-    pipeline: Pipeline, sentences: Iterable[Sentence], predicates: str | None
-) -> Iterator[Sentence]:
-    """Label in groups, small ones first, so that the first results appear soon."""
-    stream, size = iter(sentences), 1
-    while group := list(islice(stream, size)):
-        yield from pipeline.label(group, predicates=predicates)
-        size = min(2 * size, _LARGEST_GROUP)
 
 
 def _with_precomputed(pipeline: Pipeline, path: Path, sentences: Iterable[Sentence]) -> Iterator[Sentence]:

@@ -1,16 +1,12 @@
-"""The input of `spansrl label`: text, tokens, or sentences in a file format, from arguments, files or a pipe.
-
-Everything is read as a stream. Text is cut where nothing before the cut can affect what follows, so that
-memory stays bounded and the sentences are those of the whole text.
-"""
+"""The input of `spansrl label`: text, tokens or sentences, from arguments, files or a pipe."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -21,12 +17,12 @@ from spansrl.formats.files import STANDARD_STREAM, read_text, shown_path
 from spansrl.progress import Progress
 from spansrl.structures import Sentence
 
+if TYPE_CHECKING:
+    from spansrl.inference.pipeline import Pipeline
+
 TEXT, TOKENS = "text", "tokens"
 INPUTS = (TEXT, TOKENS, *READABLE)
 
-_BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
-_LONG = 1 << 15  # characters without a blank line after which the text is cut between sentences
-_UNSETTLED = 400  # characters at the end of a block that may be read differently once more text follows
 _DATA = re.compile(r"\.(conllu?|xml|html?|csv|tsv|json|pdf|docx?)(\.(gz|xz|bz2))?$", re.IGNORECASE)
 _JSON_SENTENCE = re.compile(r'\s*\{\s*"[^"\n]{1,40}"\s*:')
 _PATH = re.compile(r"\S*[\\/]\S*|\S+\.[A-Za-z]\w{0,9}")
@@ -44,7 +40,7 @@ class Source(NamedTuple):
         """Whether it is text or tokens, which have no predicates."""
         return self.format in (TEXT, TOKENS)
 
-    def sentences(self, progress: Progress) -> Iterator[Sentence]:
+    def sentences(self, pipeline: Pipeline, progress: Progress) -> Iterator[Sentence]:
         if self.path is not None and not self.is_plain:
             return read_sentences(self.path, self.format, progress=progress)
         if self.format == TOKENS:
@@ -54,12 +50,9 @@ class Source(NamedTuple):
                 else (line.text for line in read_lines(self.path, progress=progress))
             )
             return (Sentence(tuple(line.split())) for line in lines if line.strip())
-        from spansrl.inference.cutting import LanguageCheck
-
-        blocks: Iterable[str] = [self.text]
-        if self.path is not None:
-            blocks = _warned_of_json(read_text(self.path, progress=progress), self.path)
-        return LanguageCheck()(text_sentences(blocks))
+        if self.path is None:
+            return pipeline.sentences(self.text)
+        return pipeline.sentences(_warned_of_json(read_text(self.path, progress=progress), self.path))
 
 
 def source_of(argument: str, format: str | None, *, guess: bool) -> Source:
@@ -97,41 +90,6 @@ def typed_texts() -> Iterator[str]:
             click.echo(err=True)
             return
         yield line
-
-
-def text_sentences(blocks: Iterable[str]) -> Iterator[Sentence]:
-    """Yield the sentences of a text that arrives in blocks; `char_start` counts from its beginning."""
-    from spansrl.inference.cutting import sentences_of
-
-    rest, start = "", 0
-    for block in blocks:
-        rest += block
-        cut = _after_blank_line(rest) or (_between_sentences(rest) if len(rest) > _LONG else 0)
-        if cut:
-            yield from sentences_of(rest[:cut], char_start=start)
-            rest, start = rest[cut:], start + cut
-    yield from sentences_of(rest, char_start=start)
-
-
-def _after_blank_line(text: str) -> int:
-    """Return the offset after the last blank line, which always ends a sentence; 0 if there is none."""
-    return max((match.end() for match in _BLANK_LINE.finditer(text)), default=0)
-
-
-def _between_sentences(text: str) -> int:
-    """Return the offset of one of the last sentences, preferably one at the beginning of a line.
-
-    The end of the text is avoided, since it may be read differently once more text follows.
-    """
-    from spansrl.language.english.tokenizer import iter_sentences
-
-    cut = line = end = 0
-    for sent in iter_sentences(text):
-        if sent.start > len(text) - _UNSETTLED:
-            break
-        cut, line = sent.start, sent.start if "\n" in text[end : sent.start] else line
-        end = sent.end
-    return line or cut or len(text)
 
 
 def _warned_of_json(blocks: Iterator[str], path: str) -> Iterator[str]:

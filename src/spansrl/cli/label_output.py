@@ -8,7 +8,6 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -55,7 +54,7 @@ def write_labeled(
     if format in WRITABLE:
         return write_sentences(path, sentences, format, stream=True)
     if not auxiliaries and format != "json":
-        sentences = map(_without_auxiliaries, sentences)
+        sentences = map(Sentence.without_auxiliaries, sentences)
     if format == PARQUET:
         _write_parquet(sentences, path)
         return None
@@ -65,10 +64,6 @@ def write_labeled(
             output.write(piece.encode(encoding))
             output.flush()
     return None
-
-
-def _without_auxiliaries(sent: Sentence) -> Sentence:
-    return replace(sent, props=tuple(prop for prop in sent.props if prop.args or prop.type != "auxiliary"))
 
 
 def _drawn(sentences: Iterable[Sentence], path: str, frames: RoleInventory | None) -> Iterator[str]:

@@ -18,6 +18,10 @@ from spansrl.errors import ModelError
 
 Floats = npt.NDArray[np.float64]
 
+# For models that state no others; chosen on EWT's development set by likelihood.
+GLOBAL_SENSE_WEIGHT = 0.1
+PROPER_NOUN_PENALTY = 1.8
+
 _EDGE = 1e-12  # probabilities are kept this far from 0 and 1
 _LARGEST = 1e9  # no fit comes near it
 _SMALLEST_STEP = 1e-9
@@ -98,6 +102,8 @@ class Calibration:
     threshold: float = 0.5  # of the model's own probability that a token is a predicate
     limits: Limits = field(default_factory=Limits)
     by_type: Mapping[str, Limits] = field(default_factory=dict)  # of predicates, instead of `limits`
+    global_sense_weight: float = GLOBAL_SENSE_WEIGHT  # of a sense's log-odds among all senses
+    proper_noun_penalty: float = PROPER_NOUN_PENALTY  # off the log-odds of nouns that may be names
 
     def limits_of(self, type: str | None) -> Limits:
         """The limits of the arguments of predicates of this type."""
@@ -112,14 +118,18 @@ class Calibration:
     def from_dict(cls, data: Any) -> Calibration:
         """Read what `to_dict` wrote; raises ModelError for anything else."""
         try:
-            values = {"min_prob": 0.0, "by_type": {}, **data}  # which older models do not have
+            weights = {"global_sense_weight": GLOBAL_SENSE_WEIGHT, "proper_noun_penalty": PROPER_NOUN_PENALTY}
+            values = {"min_prob": 0.0, "by_type": {}, **weights, **data}  # which older models do not have
             arguments, predicates, senses = (
                 Curve(**_numbers(values.pop(name), {"slope", "shift"}))
                 for name in ("arguments", "predicates", "senses")
             )
             by_type = {type: Limits.from_dict(own) for type, own in values.pop("by_type").items()}
             threshold = _numbers({"threshold": values.pop("threshold")}, {"threshold"})["threshold"]
-            found = cls(arguments, predicates, senses, threshold, Limits.from_dict(values), by_type)
+            weights = _numbers({name: values.pop(name) for name in weights}, set(weights))
+            found = cls(
+                arguments, predicates, senses, threshold, Limits.from_dict(values), by_type, **weights
+            )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ModelError(f"calibration: damaged ({error}); get the model again") from error
         if not 0 <= found.threshold <= 1:

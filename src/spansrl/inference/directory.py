@@ -17,6 +17,8 @@ from typing import Any
 from spansrl.errors import ConfigError, ModelError, SpansrlError
 from spansrl.formats import storage
 from spansrl.inference.config import ModelConfig, model_config
+from spansrl.inventory import INVENTORIES
+from spansrl.language import LANGUAGES
 
 FORMAT = 1  # of a model directory; raised when older code could not read it
 DESCRIPTION = "config.json"
@@ -101,6 +103,16 @@ class ModelDirectory:
         return str(self.description.get("kind"))
 
     @property
+    def language(self) -> str:
+        """The name of the language, which older directories do not state."""
+        return str(self.description.get("language", "english"))
+
+    @property
+    def inventory(self) -> str:
+        """The name of the inventory of roles and senses, which older directories do not state."""
+        return str(self.description.get("inventory", "propbank"))
+
+    @property
     def roles(self) -> tuple[str, ...]:
         """The names of the roles, in the order of the scores."""
         return tuple(self.description["roles"])
@@ -140,9 +152,12 @@ def _read_description(path: Path) -> dict[str, Any]:
         raise ModelError(f"{path}: not the description of a spansrl model ('format' is missing)")
     if content["format"] != FORMAT:
         raise ModelError(f"{path}: unknown format {content['format']!r}; this version reads {FORMAT}")
-    known = {"format", "kind", "config", "roles", "senses", "provenance", "experts"}
+    known = {"format", "kind", "config", "roles", "senses", "provenance", "experts", "language", "inventory"}
     if unknown := sorted(set(content) - known):
         raise ModelError(f"{path}: unknown entries: {', '.join(unknown)}")
+    for key, table in (("language", LANGUAGES), ("inventory", INVENTORIES)):
+        if content.get(key, next(iter(table))) not in table:
+            raise ModelError(f"{path}: unknown {key} {content[key]!r}; known: {', '.join(table)}")
     if not content.get("roles"):
         raise ModelError(f"{path}: 'roles' must be a list of names")
     for key in ("roles", "senses"):

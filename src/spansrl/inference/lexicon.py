@@ -9,7 +9,7 @@ from typing import Any
 from spansrl.errors import ModelError
 from spansrl.inference.directory import read_json
 from spansrl.inventory.senses import SenseInventory
-from spansrl.language.english.lemmas import Lemmatizer
+from spansrl.language import Lemmatizer
 from spansrl.structures import Sentence
 
 LEXICON = "lexicon.json"

@@ -19,8 +19,9 @@ from spansrl.inference.lexicon import LEXICON, read_lexicon
 from spansrl.inference.model import Model
 from spansrl.inference.pipeline import ENCODER_BATCH, SCORING_BATCH, Pipeline, check_min_prob
 from spansrl.inference.runtime import PRECISIONS, OnnxModel, Precision
-from spansrl.inventory import PROPBANK, FrameIndex, load_frames
-from spansrl.language.english.tokenizer import MAX_TOKENS
+from spansrl.inference.sentences import warn_user
+from spansrl.inventory import INVENTORIES, FrameIndex
+from spansrl.language import LANGUAGES, MAX_TOKENS, Lemmatizer
 
 CALIBRATION = "calibration.json"
 SMALL = "small"
@@ -52,12 +53,14 @@ def _directory_of(entry: EntryPoint) -> Path:
 
 def find_model(model: str | Path | ModelDirectory | None = None) -> Path | ModelDirectory:
     """The directory of a model given by name or by path."""
-    if model is None or model == SMALL:
+    if model is None:
         return shipped_model()
     if not isinstance(model, str):
         return model
     is_name = all(character.isalnum() or character in "-_" for character in model)
     if is_name and model in (installed := installed_models()):
+        if Path(model).is_dir():
+            warn_user(f"'{model}' is the installed model; write ./{model} for the directory of that name")
         return installed[model]
     if is_name and not Path(model).exists():
         advice = f"Install it with: {INSTALL[model]}" if model in INSTALL else "It is not a directory either."
@@ -87,18 +90,16 @@ def load(
     `precision` "int8" an exported model multiplies integers, which is about twice as fast (docs/labeling.md).
     """
     check_threads(threads)
-    if decoder is not None and decoder not in DECODERS:
-        raise ConfigError(f"unknown decoder {decoder!r}. Choose from: {', '.join(DECODERS)}")
-    if precision not in PRECISIONS:
-        raise ConfigError(f"unknown precision {precision!r}. Choose from: {', '.join(PRECISIONS)}")
+    check_choices(decoder, precision)
     if min_prob is not None:
         check_min_prob(min_prob)
     if not isinstance(frames, (bool, FrameIndex)):
         raise ConfigError(f"frames is {frames!r}; expected True, False or a FrameIndex")
-    known = load_frames() if frames is True else frames or PROPBANK
+    directory = ModelDirectory.read(find_model(model))
+    inventory = INVENTORIES[directory.inventory]
+    known = frames or inventory.bare if isinstance(frames, FrameIndex) or not frames else inventory.load()
     if rule_out_roles and not len(known):
         raise ConfigError("rule_out_roles needs PropBank frames; leave out frames=False")
-    directory = ModelDirectory.read(find_model(model))
     pipeline = Pipeline.plain(*_load_model(directory, threads, precision, device))
     pipeline = replace(
         pipeline,
@@ -116,9 +117,11 @@ def load(
 def _for_text(pipeline: Pipeline, directory: ModelDirectory) -> Pipeline:
     """The pipeline with what text needs: senses, and limits on sentences and batches."""
     has_lexicon = directory.senses and (directory.path / LEXICON).exists()
+    senses = read_lexicon(directory.path, directory.senses) if has_lexicon else None
     return replace(
         pipeline,
-        senses=read_lexicon(directory.path, directory.senses) if has_lexicon else None,
+        language=LANGUAGES[directory.language](senses.lemmatizer if senses else Lemmatizer()),
+        senses=senses,
         max_tokens=MAX_TOKENS,
         encoder_batch=ENCODER_BATCH,
         scoring_batch=SCORING_BATCH,
@@ -131,6 +134,14 @@ def check_threads(threads: object, name: str = "threads") -> None:
         return
     if isinstance(threads, bool) or not isinstance(threads, SupportsIndex) or index(threads) < 1:
         raise ConfigError(f"{name} is {threads!r}; expected 1 or more, or None for all cores")
+
+
+def check_choices(decoder: object, precision: object) -> None:
+    """Raise ConfigError unless there are such a decoder (None: the model's) and precision."""
+    if decoder is not None and decoder not in DECODERS:
+        raise ConfigError(f"unknown decoder {decoder!r}. Choose from: {', '.join(DECODERS)}")
+    if precision not in PRECISIONS:
+        raise ConfigError(f"unknown precision {precision!r}. Choose from: {', '.join(PRECISIONS)}")
 
 
 def cores() -> int:

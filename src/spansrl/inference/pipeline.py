@@ -26,14 +26,21 @@ from spansrl.errors import ConfigError, DataError, counted
 from spansrl.inference.batching import batches_by_length
 from spansrl.inference.calibration import Calibration, log_odds
 from spansrl.inference.config import OutputConfig
-from spansrl.inference.cutting import LanguageCheck, joined, no_text, pieces_of, sentences_of
 from spansrl.inference.model import NO_PREDICATE, Encoding, Floats, Model, Prepared, Senses, Tokens
 from spansrl.inference.predicates import GIVEN, Predicates, Wanted
+from spansrl.inference.sentences import (
+    LanguageCheck,
+    Warn,
+    merge_pieces,
+    no_text,
+    split_long,
+    text_sentences,
+    warn_user,
+)
 from spansrl.inventory import PROPBANK, RoleInventory, RoleTable
 from spansrl.inventory.particles import multiword_spans
 from spansrl.inventory.senses import SenseInventory
-from spansrl.language.english.tokenizer import MAX_TOKENS
-from spansrl.language.english.tokenizer.words import can_be_predicate, may_be_name
+from spansrl.language import MAX_TOKENS, English, Language
 from spansrl.structures import PREDICATE_TYPES, Argument, Document, Proposition, Sentence, Span
 
 Result = TypeVar("Result")
@@ -42,10 +49,6 @@ Result = TypeVar("Result")
 ENCODER_BATCH = 256  # sentences × word pieces that are encoded at once
 SCORING_BATCH = 1024  # predicates × tokens that are scored at once
 LARGE_BATCH = 8192  # of both, for recurrent networks, which need many rows for each of their steps
-AMONG_ALL = 0.1  # weight of a sense's log-odds among all senses; chosen on EWT dev by likelihood
-NAME_HANDICAP = (
-    1.8  # subtracted from the log-odds of nouns that may be names; chosen on EWT dev by likelihood
-)
 WINDOW = 1024  # sentences among which those of similar length are batched
 
 
@@ -82,7 +85,7 @@ class _Window:
     def labeled(self) -> Iterator[Sentence]:
         """The sentences, with their pieces joined."""
         for sent, pieces in zip(self.sentences, self.pieces, strict=True):
-            yield pieces[0] if len(pieces) == 1 else joined(sent, pieces)
+            yield pieces[0] if len(pieces) == 1 else merge_pieces(sent, pieces)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -90,6 +93,7 @@ class Pipeline:
     """A trained model that labels text; `load` returns one."""
 
     model: Model
+    language: Language = field(default_factory=English)
     senses: SenseInventory | None = None  # those of the training data; None: senses are not labeled
     calibration: Calibration = field(default_factory=Calibration)
     inventory: RoleInventory = PROPBANK
@@ -102,6 +106,9 @@ class Pipeline:
     max_tokens: int | None = MAX_TOKENS  # longer sentences are labeled in pieces; None: no limit
     encoder_batch: int = ENCODER_BATCH
     scoring_batch: int = SCORING_BATCH
+    first_window: int = (
+        WINDOW  # sentences that are labeled before more are read; each window is twice as long
+    )
 
     @classmethod
     def plain(cls, model: Model, output: OutputConfig) -> Pipeline:
@@ -148,6 +155,13 @@ class Pipeline:
             raise ConfigError(f"predicates is '{GIVEN}', but text input has no predicates; {advice}")
         return self._documents(texts, wanted, self._min_prob(min_prob))
 
+    def sentences(self, text: str | Iterator[str], *, warn: Warn = warn_user) -> Iterator[Sentence]:
+        """The tokenized sentences of a text, which may arrive in blocks: what every interface labels.
+
+        `warn` is called where a sentence is cut, and where the text is not in the language of the model.
+        """
+        return LanguageCheck(self.language, warn)(text_sentences(text, self.language, warn=warn))
+
     def label(
         self, sentences: Iterable[Sentence], *, predicates: Predicates = None, min_prob: float | None = None
     ) -> Iterator[Sentence]:
@@ -178,14 +192,14 @@ class Pipeline:
 
     def _documents(self, texts: Iterable[str], wanted: Wanted, min_prob: float | None) -> Iterator[Document]:
         pending: deque[tuple[str, int]] = deque()  # texts with their number of sentences
-        checked = LanguageCheck()
+        check = LanguageCheck(self.language)
 
         def stream() -> Iterator[Sentence]:
             for index, text in enumerate(texts):
                 if not isinstance(text, str):
                     raise no_text(text, index)
                 # A text without sentences takes its turn too, or any number of them could pile up.
-                sentences = list(checked(sentences_of(text))) or [Sentence(())]
+                sentences = list(check(text_sentences(text, self.language))) or [Sentence(())]
                 pending.append((text, len(sentences)))
                 yield from sentences
 
@@ -213,8 +227,9 @@ class Pipeline:
     def _label_stream(
         self, sentences: Iterable[Sentence], wanted: Wanted, min_prob: float | None
     ) -> Iterator[Sentence]:
-        stream = iter(sentences)
-        while chunk := list(islice(stream, WINDOW)):
+        stream, size = iter(sentences), self.first_window
+        while chunk := list(islice(stream, size)):
+            size = min(2 * size, WINDOW)
             window = self._window(chunk, wanted, min_prob)
 
             def label(rows: IntArray, window: _Window = window) -> list[list[Proposition]]:
@@ -227,7 +242,7 @@ class Pipeline:
     def _window(self, sentences: Iterable[Sentence], wanted: Wanted, min_prob: float | None) -> _Window:
         """Prepare sentences for the encoder, in batches of similar length."""
         bare = [_without_labels(sent, wanted) for sent in sentences]
-        pieces = [pieces_of(sent, self.max_tokens or len(sent)) for sent in bare]
+        pieces = [split_long(sent, self.max_tokens or len(sent)) for sent in bare]
         chosen = [
             (s, k)
             for s, own in enumerate(pieces)
@@ -272,7 +287,10 @@ class Pipeline:
         if classes is None:
             return [list(sent.props) for sent in batch]
         return [
-            [replace(prop, type=_best_type(classes[s, prop.pred])) for prop in sent.props]
+            [
+                replace(prop, type=self._best_type(classes[s, prop.pred], sent.tokens[prop.pred]))
+                for prop in sent.props
+            ]
             for s, sent in enumerate(batch)
         ]
 
@@ -286,7 +304,11 @@ class Pipeline:
         shown = self.calibration.predicates(odds)
         found = [
             [
-                Proposition(pred, type=_best_type(classes[s, pred]), prob=float(shown[s, pred]))
+                Proposition(
+                    pred,
+                    type=self._best_type(classes[s, pred], encoding.sentences[s][pred]),
+                    prob=float(shown[s, pred]),
+                )
                 for pred in np.flatnonzero(row).tolist()
             ]
             for s, row in enumerate(odds >= limit)
@@ -300,19 +322,27 @@ class Pipeline:
         inside = np.arange(odds.shape[1]) < encoding.lengths[:, None]
         odds[~inside | (odds < at_least)] = -np.inf
         for s, t in np.argwhere(odds > -np.inf).tolist():
-            odds[s, t] -= self._objection(encoding.sentences[s], t, _best_type(encoding.classes[s, t]))
+            tokens = encoding.sentences[s]
+            type = self._best_type(encoding.classes[s, t], tokens[t])
+            odds[s, t] -= self._predicate_penalty(tokens, t, type)
         return odds
 
-    def _objection(self, tokens: Tokens, pred: int, type: str) -> float:
+    def _best_type(self, classes: Floats, word: str) -> str:
+        """Scores of a token (1 + types,) -> its type as a predicate, among those that the word can have."""
+        ranked = [PREDICATE_TYPES[k] for k in np.argsort(-classes[1:], kind="stable")]
+        return next((type for type in ranked if self.language.can_be_predicate(word, type)), ranked[0])
+
+    def _predicate_penalty(self, tokens: Tokens, pred: int, type: str) -> float:
         """What the rules subtract from the log-odds of a token to be a predicate."""
         word = tokens[pred]
-        if not can_be_predicate(word):
+        if not self.language.can_be_predicate(word, type):
             return np.inf
         if type in ("noun", "adjective") and self.senses is not None and len(self.inventory):
-            lemma = self.senses.lemmatizer.lemma(word, type)
+            lemma = self.language.lemma(word, type)
             if not (self.senses.seen(word, type) or self.inventory.rolesets(lemma, type)):
                 return np.inf
-        return NAME_HANDICAP if type == "noun" and may_be_name(tokens, pred) else 0.0
+        may_be_name = type == "noun" and self.language.may_be_name(tokens, pred)
+        return self.calibration.proper_noun_penalty if may_be_name else 0.0
 
     def _senses(
         self, items: Sequence[tuple[Sentence, Proposition]], logits: Floats | None
@@ -353,7 +383,7 @@ class Pipeline:
         if self.alternatives:  # they share what the chosen sense leaves
             others = self.senses.others(sent.tokens, prop.pred, prop.type, logits, sense)
             extra["alternatives"] = {name: (1 - sense_prob) * share for name, share in others.items()}
-        lemma = self.senses.lemmatizer.lemma(sent.tokens[prop.pred], prop.type)
+        lemma = self.language.lemma(sent.tokens[prop.pred], prop.type)
         return replace(prop, lemma=lemma, sense=sense, sense_prob=sense_prob, extra=extra)
 
     def _sense_log_odds(self, sense: str, prob: float, logits: Floats) -> float:
@@ -365,10 +395,10 @@ class Pipeline:
         found = float(log_odds(prob))
         k = self.senses.index.get(sense)
         if k is None:
-            return (1 + AMONG_ALL) * found
+            return (1 + self.calibration.global_sense_weight) * found
         others = logits.astype(np.float64)
         others[k] = -np.inf
-        return found + AMONG_ALL * float(logits[k] - _log_sum(others, axis=-1))
+        return found + self.calibration.global_sense_weight * float(logits[k] - _log_sum(others, axis=-1))
 
     def _argument(self, prop: Proposition, arg: Argument) -> Argument:
         prob = None if arg.prob is None else float(self.calibration.arguments(log_odds(arg.prob)))
@@ -434,11 +464,6 @@ def check_min_prob(min_prob: object) -> None:
     """Raise ConfigError unless it is a probability."""
     if isinstance(min_prob, bool) or not isinstance(min_prob, (int, float)) or not 0 <= min_prob <= 1:
         raise ConfigError(f"min_prob is {min_prob!r}; expected a probability from 0 to 1")
-
-
-def _best_type(classes: Floats) -> str:
-    """Scores of a token (1 + types,) -> its type, if it is a predicate"""
-    return PREDICATE_TYPES[int(classes[1:].argmax())]
 
 
 def _without_labels(sent: Sentence, wanted: Wanted) -> Sentence:

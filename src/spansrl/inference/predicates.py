@@ -61,6 +61,11 @@ class Wanted:
             raise ConfigError(f"unknown predicate type {unknown[0]!r}. Choose from: {choices}")
         return cls(types=frozenset(types))
 
+    @property
+    def is_choice(self) -> bool:
+        """Whether these are not simply all predicates: then auxiliaries among them are shown too."""
+        return self.types != frozenset(PREDICATE_TYPES)
+
     def in_sentence(self, sent: Sentence) -> tuple[Proposition, ...]:
         """The predicates that are given in a sentence, with their lemmas and without other labels."""
         if not self.given or not sent.tokens:

@@ -14,8 +14,10 @@ from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
+from spansrl.decoding import Decoder
 from spansrl.errors import DataError, MissingExtraError, SpansrlError
 from spansrl.inference.loading import load
+from spansrl.inference.runtime import Precision
 from spansrl.jobs.documents import Shard
 from spansrl.jobs.output import Receipt
 from spansrl.jobs.rows import argument_rows
@@ -51,10 +53,15 @@ class Label:
         column: str = "srl",
         predicates: Sequence[str] | None = None,
         frames: bool = True,
+        min_prob: float | None = None,
+        decoder: Decoder | None = None,
+        precision: Precision = "full",
     ) -> None:
         self._text, self._column = text, column
         self._predicates = predicates
-        self._pipeline = load(model, threads=1, frames=frames)
+        self._pipeline = load(
+            model, threads=1, frames=frames, min_prob=min_prob, decoder=decoder, precision=precision
+        )
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         """Return the batch with the rows of each document."""

@@ -23,14 +23,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from spansrl.decoding import Decoder
 from spansrl.errors import ConfigError, DataError, MissingExtraError
-from spansrl.inference.cutting import moved
 from spansrl.inference.directory import ModelDirectory, write_bytes
-from spansrl.inference.loading import check_threads, load
-from spansrl.inference.pipeline import Pipeline
+from spansrl.inference.loading import check_choices, check_threads, find_model, load
+from spansrl.inference.pipeline import Pipeline, check_min_prob
 from spansrl.inference.predicates import Wanted
+from spansrl.inference.runtime import Precision
+from spansrl.inference.sentences import LanguageCheck, shift_tokens
 from spansrl.inventory.frame_index import MODIFIERS, PROPBANK
-from spansrl.language.english.tokenizer import iter_sentences
+from spansrl.language import Language as TextLanguage
 from spansrl.structures import PREDICATE_TYPES, Document, Proposition, Sentence, Words
 from spansrl.visualize.palette import GROUPS
 
@@ -47,17 +49,21 @@ except ImportError as error:
 # JSON (a string, because a DocBin would return tuples for lists).
 USER_DATA = "spansrl"
 SETTINGS_FILE = "settings.json"
+_LOAD_OPTIONS = ("threads", "frames", "min_prob", "decoder", "precision")  # that `load` has too
 
 
 @dataclass(frozen=True)
 class Settings:
     """The settings of `nlp.add_pipe("spansrl", config={…})`."""
 
-    model: str | None = None  # a model directory; None is the model in the package
+    model: str | None = None  # a model directory or an installed model; None is the one in the package
     predicates: tuple[str, ...] = PREDICATE_TYPES  # predicate types
     threads: int | None = None  # None: all cores
     frames: bool = True  # meanings of roles from PropBank frames
     spans_key: str = "srl"  # the group in doc.spans
+    min_prob: float | None = None  # arguments that are less probable are left out; None: the model's choice
+    decoder: Decoder | None = None  # None: the model's
+    precision: Precision = "full"  # of matrix products; int8 is faster
 
     def __post_init__(self) -> None:
         try:
@@ -69,6 +75,9 @@ class Settings:
         types = tuple(type_ for type_ in PREDICATE_TYPES if type_ in wanted.types)
         object.__setattr__(self, "predicates", types)
         check_threads(self.threads, "spansrl: threads")
+        if self.min_prob is not None:
+            check_min_prob(self.min_prob)
+        check_choices(self.decoder, self.precision)
 
     def to_bytes(self) -> bytes:
         return json.dumps(asdict(self), indent=2).encode() + b"\n"
@@ -106,7 +115,8 @@ class SpansrlComponent(Pipe):
         """The loaded model. Threads do not survive a fork, so every process loads its own."""
         if self._loaded is None or self._loaded[0] != os.getpid():
             own = self.settings
-            self._loaded = os.getpid(), self._load(own.model, threads=own.threads, frames=own.frames)
+            options = {name: getattr(own, name) for name in _LOAD_OPTIONS}
+            self._loaded = os.getpid(), self._load(own.model, **options)
         return self._loaded[1]
 
     def __call__(self, doc: Doc) -> Doc:
@@ -126,8 +136,10 @@ class SpansrlComponent(Pipe):
                 yield from docs
 
     def _label(self, docs: Sequence[Doc]) -> None:
-        parts = [_sentences(doc) for doc in docs]
-        sentences = (sentence_of(part) for own in parts for part in own)
+        language = self.pipeline.language
+        check = LanguageCheck(language)
+        parts = [_sentences(doc, language) for doc in docs]
+        sentences = (sent for own in parts for sent in check(map(sentence_of, own)))
         labeled = self.pipeline.label(sentences, predicates=self.settings.predicates)
         for doc, own in zip(docs, parts, strict=True):
             doc.user_data[USER_DATA] = [
@@ -183,12 +195,17 @@ def make_component(
     threads: int | None,
     frames: bool,
     spans_key: str,
+    min_prob: float | None,
+    decoder: Decoder | None,
+    precision: Precision,
 ) -> SpansrlComponent:
     """Create the component; a wrong model directory is an error now, not with the first Doc."""
     if model is not None:
-        ModelDirectory.read(Path(model))
+        ModelDirectory.read(find_model(model))
     chosen = (predicates,) if isinstance(predicates, str) else tuple(predicates)
-    return SpansrlComponent(Settings(model, chosen, threads, frames, spans_key), name=name)
+    return SpansrlComponent(
+        Settings(model, chosen, threads, frames, spans_key, min_prob, decoder, precision), name=name
+    )
 
 
 def document_of(doc: Doc) -> Document:
@@ -208,10 +225,10 @@ def sentence_of(span: spacy.tokens.Span) -> Sentence:
     )
 
 
-def _sentences(doc: Doc) -> list[spacy.tokens.Span]:
+def _sentences(doc: Doc, language: TextLanguage) -> list[spacy.tokens.Span]:
     """The sentences that have words; a Doc without sentence boundaries is split here."""
     if not doc.has_annotation("SENT_START"):
-        ends = [part.end for part in iter_sentences(doc.text)]
+        ends = [part.end for part in language.split(doc.text)]
         numbers = [-1, *(bisect_right(ends, token.idx) for token in doc)]
         for token, before, number in zip(doc, numbers, numbers[1:], strict=False):
             token.is_sent_start = number != before
@@ -242,7 +259,7 @@ def _stored_propositions(doc: Doc, item: dict[str, Any]) -> tuple[Proposition, .
     words = Words(tuple(token.text for token in span), span.text, offsets, first=span.start)
     props = []
     for stored in _stored_sentence(doc, item).props:
-        prop = moved(stored, indices)
+        prop = shift_tokens(stored, indices)
         props.append(replace(prop, words=words, args=tuple(replace(arg, words=words) for arg in prop.args)))
     return tuple(props)
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
@@ -14,18 +13,11 @@ from pydantic_core import PydanticCustomError
 
 from spansrl.decoding import DECODERS
 from spansrl.errors import ConfigError
-from spansrl.inference.cutting import sentences_of
 from spansrl.inference.pipeline import Pipeline
 from spansrl.inference.predicates import GIVEN, PLURALS, Wanted
 from spansrl.inventory import RoleInventory
-from spansrl.language.english.detection import looks_english
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.visualize import sentence_html, sentence_svg
-
-NOT_ENGLISH = "the text does not look like English, the only language supported"
-_SAMPLE = 2000  # characters of a text that show its language
-_WORD = re.compile(r"[^\W\d_]+")
-
 
 # One labeled sentence: field of the result -> JSON value.
 RenderedSentence = dict[str, bytes]
@@ -108,8 +100,7 @@ class Options(RequestModel):
         if self.explain:
             for prop, out in zip(sent.props, data["props"], strict=True):
                 out.update(_explanation(prop, frames), min_prob=pipeline.default_min_prob(prop.type))
-        # Auxiliaries too, if they were requested.
-        bare = self.predicates is not None and self.predicates.types != frozenset(PREDICATE_TYPES)
+        bare = self.predicates is not None and self.predicates.is_choice
         drawings = {name: draw(sent, frames=frames, auxiliaries=bare) for name, draw in self.drawings.items()}
         return {name: _encode(value) for name, value in {"sentences": data, **drawings}.items()}
 
@@ -132,23 +123,24 @@ class LabelJob:
     predicates: tuple[int, ...] = ()  # token indices, if the option is "given"
     id: str | None = None
     options: Options = NO_OPTIONS
+    warnings: list[str] = field(default_factory=list, compare=False)  # filled by `cut`
 
     @property
     def chars(self) -> int:
         """Characters of the text; tokens count one more each."""
         return sum(map(len, self.tokens), len(self.tokens)) if self.text is None else len(self.text)
 
-    def cut(self) -> Iterator[Sentence]:
+    def cut(self, pipeline: Pipeline) -> Iterator[Sentence]:
         if self.text is None:
             return iter([Sentence(self.tokens, tuple(map(Proposition, self.predicates)))])
-        return sentences_of(self.text)
+        return pipeline.sentences(self.text, warn=self.warnings.append)
 
     def result(self, sentences: Sequence[RenderedSentence]) -> bytes:
         fields = {
             name: _encode(value) for name in ("id", "text") if (value := getattr(self, name)) is not None
         }
-        if self.text is not None and not looks_english(_WORD.findall(self.text[:_SAMPLE])):
-            fields["warnings"] = _encode([NOT_ENGLISH])
+        if self.warnings:
+            fields["warnings"] = _encode(list(dict.fromkeys(self.warnings)))
         for name in ("sentences", *self.options.drawings):
             fields[name] = json_array(sent[name] for sent in sentences)
         return _json_object(fields)

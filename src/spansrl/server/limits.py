@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from spansrl.errors import ConfigError
-from spansrl.language.english.tokenizer import MAX_TOKENS
+from spansrl.language import MAX_TOKENS
 
 
 def _limit(default: float, option: str, help: str) -> Any:

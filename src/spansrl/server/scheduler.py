@@ -78,7 +78,7 @@ class ScheduledRequest:
         self.sentences: list[dict[int, RenderedSentence]] = []  # of each job
         self.answer_bytes = 0
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._entries = self._cut_all()
+        self._entries: Iterator[QueuedSentence] | None = None
 
     def start(self, jobs: Sequence[LabelJob]) -> None:
         self.jobs = jobs
@@ -98,17 +98,19 @@ class ScheduledRequest:
     def can_run(self) -> bool:
         return not self.done.done() and bool(self.ready or self.paused or self.needs_cutting)
 
-    def _cut_all(self) -> Iterator[QueuedSentence]:
+    def _cut_all(self, pipeline: Pipeline) -> Iterator[QueuedSentence]:
         following = self.uncut
         for number, job in enumerate(self.jobs):
             following -= job.chars * COST_PER_CHAR
-            for index, sent in enumerate(job.cut()):
+            for index, sent in enumerate(job.cut(pipeline)):
                 end = (sent.char_start or 0) + len(sent.text or "")
                 yield QueuedSentence(self, number, index, sent, following + (job.chars - end) * COST_PER_CHAR)
 
-    def cut(self, until: float) -> tuple[list[QueuedSentence], bool] | Exception:
+    def cut(self, pipeline: Pipeline, until: float) -> tuple[list[QueuedSentence], bool] | Exception:
         """In a worker thread: cut more sentences off; also return whether these were the last ones."""
         entries = []
+        if self._entries is None:
+            self._entries = self._cut_all(pipeline)
         try:
             for entry in self._entries:
                 entries.append(entry)
@@ -287,7 +289,7 @@ class Scheduler:
 
         def cut() -> list[tuple[list[QueuedSentence], bool] | Exception]:
             share = STEP_SECONDS / len(requests)
-            return [request.cut(monotonic() + share) for request in requests]
+            return [request.cut(self._pipeline, monotonic() + share) for request in requests]
 
         for request, outcome in zip(requests, await self.in_thread(cut), strict=True):
             request.is_cutting = False

@@ -59,9 +59,8 @@ def rows_of(
 
     `frames` provides meanings that arguments do not have themselves; `clean` makes texts safe to show.
     """
-    rows = [(number, prop) for number, prop in enumerate(sent.props) if prop.args or prop.type != "auxiliary"]
-    chosen = rows if rows and not auxiliaries else enumerate(sent.props)
-    return [_row(number, prop, frames, clean) for number, prop in chosen]
+    shown = sent.props if auxiliaries else sent.without_auxiliaries().props
+    return [_row(number, prop, frames, clean) for number, prop in enumerate(sent.props) if prop in shown]
 
 
 def glued(sent: Sentence) -> list[bool]:

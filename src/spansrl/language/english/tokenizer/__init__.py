@@ -9,33 +9,15 @@ is in exactly one token. See docs/tokenizing.md for the conventions.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from spansrl.errors import ConfigError
+from spansrl.language.base import MAX_TOKENS, Offsets, TextSentence
 from spansrl.language.english.tokenizer.boundaries import Gap, Paragraph, gap_between, sentence_ends
-from spansrl.language.english.tokenizer.words import Offsets, Token, scan
+from spansrl.language.english.tokenizer.words import Token, scan
 
 __all__ = ["MAX_TOKENS", "Offsets", "TextSentence", "iter_sentences", "split", "tokenize"]
 
-MAX_TOKENS = 256
 _BLOCK = 2048  # tokens of a paragraph that are looked at together
-
-
-@dataclass(frozen=True, slots=True)
-class TextSentence:
-    """A sentence of a text; all offsets are half-open, in code points of the whole text.
-
-    `cut` means that the sentence was longer than allowed and this is one of its pieces.
-    """
-
-    start: int
-    end: int
-    tokens: tuple[Offsets, ...]
-    cut: bool = False
-
-    def words(self, text: str) -> tuple[str, ...]:
-        """The tokens as strings, given the text that the sentence was found in."""
-        return tuple(text[start:end] for start, end in self.tokens)
 
 
 def split(text: str, *, max_tokens: int = MAX_TOKENS) -> list[TextSentence]:

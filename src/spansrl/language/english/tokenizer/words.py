@@ -29,8 +29,6 @@ from spansrl.language.english.tokenizer.lexicon import (
     UNITS,
 )
 
-Offsets = tuple[int, int]  # half-open, in code points of the whole text
-
 
 def _any_of(words: Iterable[str]) -> str:
     """Alternatives, longest first, so that none hides another."""
@@ -143,7 +141,7 @@ def scan(text: str) -> Iterator[Token]:
             yield Token(found.start(), found.end(), kind)
 
 
-def can_be_predicate(token: str) -> bool:
+def is_word(token: str) -> bool:
     """Whether a token is a word: not a number, a mark, an address, a file name, a hashtag or a handle."""
     if token[:1].isdigit() or not any(map(str.isalpha, token)):
         return False
