@@ -265,6 +265,139 @@ def large_bodies(target: Server, scale: float) -> Iterator[Row]:
     yield row
 
 
+UNKNOWN_KEYS = b"{" + b",".join(b'"a%d":1' % k for k in range(90_000)) + b"}"
+HOSTILE_BODIES = {
+    "unknown keys": UNKNOWN_KEYS,
+    "empty lists": b'{"text": [' + b",".join([b"[]"] * 330_000) + b"]}",
+    "tokens and indices": json.dumps({"tokens": ["a"] * 100_000, "predicates": list(range(60_000))}).encode(),
+    "a field twice": b'{"text": "a", ' + b",".join(b'"b%d":1' % (k % 80_000) for k in range(90_000)) + b"}",
+}
+BODY_CLIENTS = 32
+
+
+async def send_again(target: Server, body: bytes, stop: asyncio.Event) -> None:
+    """A client that sends a body again as soon as it is answered."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", target.port)
+    with suppress(OSError, asyncio.IncompleteReadError):
+        while not stop.is_set():
+            writer.write(HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+            await reader.readexactly(int(head.partition("content-length:")[2].split()[0]))
+    writer.close()
+
+
+def parsing(target: Server, scale: float) -> Iterator[Row]:
+    """F1 of the second review: bodies that are expensive to parse, from 32 clients at once."""
+    for name, body in HOSTILE_BODIES.items():
+        row = Row(f"short request beside {BODY_CLIENTS} clients with 1 MB of {name} (limit 1 s)")
+        load = Load()
+
+        async def scenario(body: bytes = body, row: Row = row, load: Load = load) -> None:
+            stop = asyncio.Event()
+            hostile = [asyncio.create_task(send_again(target, body, stop)) for _ in range(BODY_CLIENTS)]
+            await asyncio.sleep(0.5)
+            client = Client(target.port, load)
+            for _ in range(max(5, round(10 * scale))):
+                began = time.monotonic()
+                await client.ask()
+                seconds = time.monotonic() - began
+                row.check(seconds < 1, f"after {seconds:.2f} s: {dict(load.statuses)}")
+            client.close()
+            stop.set()
+            await asyncio.gather(*hostile)
+
+        asyncio.run(scenario())
+        if set(load.statuses) != {"200"}:
+            row.failures.append(f"{dict(load.statuses)} {dict(load.problems)}")
+        row.note = f"p50 {load.percentile(0.5):.2f} s, slowest {load.percentile(1):.2f} s"
+        yield row
+
+
+SURROGATES = (rb"\ud800", rb"\udfff", rb"a\udc00b")
+
+
+def surrogates(target: Server, scale: float) -> Iterator[Row]:
+    """F5: halves of surrogate pairs anywhere are refused in JSON, and cost no other line its answer."""
+    row = Row("lone surrogates in requests and streams: refused in JSON, other lines answered")
+    choose = random.Random(5)
+    forms = (
+        b'{"text": "%s"}',
+        b'{"text": "a", "%s": 1}',
+        b'{"text": "a", "%s": 1, "%s": 2}',
+        b'{"text": "a", "id": "%s"}',
+        b'{"tokens": ["%s"]}',
+        b'{"tokens": ["a"], "predicates": ["%s"]}',
+        b'{"text": "a", "decoder": "%s"}',
+    )
+    for _ in range(round(50 * scale)):
+        form, half = choose.choice(forms), choose.choice(SURROGATES)
+        body = form.replace(b"%s", half)
+        status, answer = target.request("POST", "/v1/label", body)
+        row.check(status == 422 and b'"error"' in answer, f"{body!r}: {status} {answer[:60]!r}")
+        lines = b'{"text": "Ann left."}\n%s\n{"text": "Bo ate."}\n' % body
+        with target.open(STREAM + b"%x\r\n%s\r\n0\r\n\r\n" % (len(lines), lines)) as connection:
+            connection.shutdown(socket.SHUT_WR)
+            found = read_all(connection)
+        good = b"Ann left." in found and b"Bo ate." in found and b'"line": 2, "error"' in found
+        row.check(good, f"stream with {body!r}: {found[-80:]!r}")
+    yield row
+
+
+def unread(target: Server, scale: float) -> Iterator[Row]:
+    """F6: answers that are much larger than their requests, and clients that read them slowly or never."""
+    row = Row("amplification: 20 kB of text with all drawings is refused early")
+    body = json.dumps({"text": "Take. " * 3300, "html": True, "svg": True, "explain": True}).encode()
+    began = time.monotonic()
+    status, answer = target.request("POST", "/v1/label", body)
+    row.check(status == 413 and b"answer_too_large" in answer, f"{status}, {len(answer)} bytes")
+    row.note = f"{len(body):,} bytes in, {len(answer):,} out, {time.monotonic() - began:.1f} s"
+    yield row
+    row = Row("clients that read 2 kB per second of their answers: cut off, others served")
+    body = json.dumps({"text": TEXT * 350, "html": True}).encode()
+    before = target.status_line("VmRSS")
+    slow = [target.open(HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body) for _ in range(6)]
+    ended: set[int] = set()
+    began = time.monotonic()
+    while len(ended) < len(slow) and time.monotonic() - began < 90:
+        status, seconds = target.label()
+        row.check(status == 200, f"a good client got {status} after {seconds:.1f} s")
+        for k, connection in enumerate(slow):
+            if k not in ended and not _reads(connection, 1000):
+                ended.add(k)
+        time.sleep(0.5)
+    row.count += len(slow)
+    if len(ended) < len(slow):
+        row.failures.append(f"{len(slow) - len(ended)} of {len(slow)} are still served")
+    row.note = (
+        f"all cut after {time.monotonic() - began:.0f} s, {target.status_line('VmRSS') - before:+.0f} MB"
+    )
+    for connection in slow:
+        connection.close()
+    yield row
+
+
+def _reads(connection: socket.socket, size: int) -> bool:
+    """Read a little; return whether the connection is still open."""
+    connection.setblocking(False)
+    try:
+        return connection.recv(size) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+def half_closed(target: Server, scale: float) -> Iterator[Row]:
+    """F13: clients that close their sending side after a request get its answer."""
+    row = Row("half-closed clients: answered")
+    for k in range(round(50 * scale)):
+        with target.open(REQUEST * (1 + k % 3)) as connection:
+            connection.shutdown(socket.SHUT_WR)
+            found = read_all(connection).count(b"HTTP/1.1 200")
+            row.check(found == 1 + k % 3, f"{found} answers for {1 + k % 3} requests")
+    yield row
+
+
 @dataclass
 class Load:
     """What the clients of a load test saw."""
@@ -414,6 +547,10 @@ ON_ONE_SERVER = {
     "malformed": malformed,
     "slow-clients": slow_clients,
     "large-bodies": large_bodies,
+    "parsing": parsing,
+    "surrogates": surrogates,
+    "unread": unread,
+    "half-closed": half_closed,
     "overload": overload,
 }
 ATTACKS = (*ON_ONE_SERVER, "sigterms")

@@ -66,7 +66,8 @@ class ScheduledRequest:
     """The jobs of one request, and their progress."""
 
     def __init__(self, size: int) -> None:
-        self.jobs: Sequence[LabelJob] = ()  # until it has been parsed
+        self.jobs: Sequence[LabelJob] = ()
+        self.is_parsed = False
         self.uncut = self.total = float(COST_PER_CHAR * size)
         self.ready: deque[QueuedSentence] = deque()
         self.ready_cost = 0.0
@@ -81,7 +82,7 @@ class ScheduledRequest:
         self._entries: Iterator[QueuedSentence] | None = None
 
     def start(self, jobs: Sequence[LabelJob]) -> None:
-        self.jobs = jobs
+        self.jobs, self.is_parsed = jobs, True
         self.uncut = self.total = float(COST_PER_CHAR * sum(job.chars for job in jobs))
         self.sentences = [{} for _ in jobs]
 
@@ -180,6 +181,7 @@ class Scheduler:
         self._executor = ThreadPoolExecutor(thread_name_prefix="spansrl-labeling")
         self._parser = ThreadPoolExecutor(1, thread_name_prefix="spansrl-parsing")
         self._parse_after = 0.0  # on the monotonic clock
+        self._parse_seconds = STEP_SECONDS  # of the last body
         self._requests: set[ScheduledRequest] = set()  # all that are unfinished
         self._queue: deque[ScheduledRequest] = deque()  # those that a worker could continue now
         self._wake = asyncio.Event()
@@ -235,7 +237,8 @@ class Scheduler:
             try:
                 return parse()
             finally:  # parsing keeps the interpreter to itself; others have as much time before the next
-                self._parse_after = 2 * monotonic() - began
+                self._parse_seconds = monotonic() - began
+                self._parse_after = monotonic() + self._parse_seconds
 
         return await asyncio.get_running_loop().run_in_executor(self._parser, take_turn)
 
@@ -257,7 +260,11 @@ class Scheduler:
         """The expected wait of a request of this cost behind those that are here, in seconds."""
         turn = TURN_SECONDS * self._rate
         own = math.ceil(max(1.0, cost) / turn) * turn
-        return sum(min(request.cost, own) for request in self._requests) / (self._rate * self._threads)
+        # A small request overtakes those that wait to be parsed, and most of them are refused then.
+        is_small = cost <= COST_PER_CHAR * PARSED_AT_ONCE
+        ahead = [request for request in self._requests if request.is_parsed or not is_small]
+        parsing = self._parse_seconds if is_small and len(ahead) < len(self._requests) else 0.0
+        return sum(min(request.cost, own) for request in ahead) / (self._rate * self._threads) + parsing
 
     @property
     def _rate(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
 import signal
 import socket
@@ -38,9 +39,18 @@ def run(
     `hosts` are names that clients may use in addition to those of the loopback interface. Without any, a
     server on other interfaces answers to every name. An error of `load` ends the server and is raised here.
     """
+
+    def load_and_freeze() -> Pipeline:
+        pipeline = load()
+        gc.collect()
+        gc.freeze()  # or collecting what requests leave would look through the model and its frames each time
+        return pipeline
+
     with listen(host, port) as listener:
         failures: list[Exception] = []
-        app = create_app(load, limits=limits, hosts=allowed_hosts(host, hosts), on_failure=failures.append)
+        app = create_app(
+            load_and_freeze, limits=limits, hosts=allowed_hosts(host, hosts), on_failure=failures.append
+        )
         server = Server(app, failures)
         # uvicorn raises its signals again when it has finished; by then this one has been handled.
         before = signal.signal(signal.SIGTERM, lambda number, frame: None)
