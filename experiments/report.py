@@ -27,14 +27,6 @@ BLOCK = re.compile(r"(<!-- table ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 NAMES = {"span": "span, seed", "crf": "CRF, seed"}
 ENSEMBLES = {"moe": "mixture of the three span models", "poe": "product of the three span models"}
 MODELS = ("small", "large")
-# Runs with equal settings that start from the small model's seventh stage (the last one from the mean of the
-# seventh and the eighth), and what they learn from.
-LESSONS = {
-    "student": "(where they start: the seventh stage)",
-    "second-0": "gold labels and the large model",
-    "student-80k": "the same and 80,000 raw sentences: the eighth stage",
-    "student-nouns": "gold labels, the large model and 30,000 raw sentences rich in nouns",
-}
 # Runs of ablations.sh; the segmental one is to be compared with that without a teacher.
 ABLATIONS = {
     "all": "the whole recipe, with 10,000 raw sentences",
@@ -47,7 +39,6 @@ ABLATIONS = {
     "one-rate": "with the same rate in all layers of the transformer",
     "dropout": "with dropout 0.1",
 }
-CURVE = {"no-raw": 0, "all": 10_000, "raw-35000": 35_000, "raw-70000": 70_000}
 CORPORA = {"ewt-dev": "EWT dev", "ewt-test": "EWT test", "masc-dev": "MASC dev", "masc-test": "MASC test"}
 
 
@@ -94,24 +85,6 @@ def outputs_on_ewt() -> str:
             for name in names
         ],
     )
-
-
-def significance_on_ewt() -> str:
-    """Span selection minus CRF, seed by seed."""
-    text = (RESULTS / "significance.txt").read_text(encoding="utf-8")
-    rows = []
-    for block in text.split("== ")[1:]:
-        title = block.splitlines()[0]
-        difference, interval = re.findall(r"A - B +: +(\S+) +95 % interval (.*)", block)[0]
-        rows.append([title, difference, interval, *re.findall(r"p = (\S+)", block)])
-    return table(["EWT", "span − CRF", "95 % interval", "p (bootstrap)", "p (randomization)"], rows)
-
-
-def decoders_on_ewt() -> str:
-    """Three decoders on the scores of one span model."""
-    files = {"argmax": "scores-argmax.md", "greedy": "scores.md", "exact": "scores-exact.md"}
-    rows = [[name, *printed_scores(file)["span-1", "dev"][:3]] for name, file in files.items()]
-    return table(["decoder", "dev P", "R", "F1"], rows)
 
 
 def segmental_decoders() -> str:
@@ -197,15 +170,6 @@ def text_epochs() -> str:
     )
 
 
-def text_raw() -> str:
-    """What the large model and raw text bring: development F1 of students, before calibration."""
-    rows = []
-    for name, title in LESSONS.items():
-        last = json.loads((RESULTS / f"{name}.log.jsonl").read_text(encoding="utf-8").splitlines()[-1])
-        rows.append([title, *(f"{last[f'dev_{key}']:.2f}" for key in ("precision", "recall", "f1"))])
-    return table(["learns from", "dev P", "R", "F1"], rows)
-
-
 def ablation(name: str) -> dict[str, Any] | None:
     """The last line of a run's log; None for one that was not made."""
     path = RESULTS / "ablations" / f"{name}.log.jsonl"
@@ -231,29 +195,18 @@ def text_ablations() -> str:
     )
 
 
-def text_curve() -> str:
-    """Development F1 against the number of raw sentences, with equal settings."""
-    found = {count: last for name, count in CURVE.items() if (last := ablation(name)) is not None}
-    return table(
-        ["raw sentences", *(f"{count:,}" for count in found)],
-        [
-            ["dev F1", *(f"{last['dev_f1']:.2f}" for last in found.values())],
-            ["steps", *(f"{last['step']:,}" for last in found.values())],
-        ],
-    )
-
-
 def _json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
 STUDY = Study(RESULTS / "study")
+COMPARED = ("normalizations", "encoders", "ensembles")
 BINS = ("argument-length", "distance", "sentence-length", "part-of-speech", "seen")
 TABLES: dict[str, Callable[[], str]] = {
     "study-scores": lambda: study_tables.scores(STUDY),
-    "study-significance": lambda: study_tables.significance(STUDY),
+    "study-significance": lambda: study_tables.differences(STUDY, "significance", COMPARED),
+    "study-perfect": lambda: study_tables.differences(STUDY, "significance-perfect", ["normalizations"]),
     "study-boundaries": lambda: study_tables.boundaries(STUDY, "normalizations"),
-    "study-embedders": lambda: study_tables.boundaries(STUDY, "embedders"),
     "study-labels": lambda: study_tables.breakdown(
         STUDY, "normalizations", ["labels"], parts=["test"], first=14
     ),
@@ -261,23 +214,16 @@ TABLES: dict[str, Callable[[], str]] = {
     "study-confusions": lambda: study_tables.confusions(STUDY, "normalizations", "dev"),
     "study-repairs": lambda: study_tables.repairs(STUDY, "normalizations", "dev"),
     "study-neighbors": lambda: study_tables.as_written(STUDY, "normalizations", "dev", "consistency-means"),
-    "study-consistency": lambda: study_tables.as_written(STUDY, "normalizations", "dev", "consistency"),
     "study-nearest-labels": lambda: study_tables.as_written(
         STUDY, "normalizations", "dev", "nearest-labels", 6
     ),
     "study-decoders": lambda: study_tables.as_written(STUDY, "normalizations", "dev", "decoders"),
-    "study-decoder-events": lambda: study_tables.as_written(STUDY, "normalizations", "dev", "decoder-events"),
     "study-segmental": segmental_decoders,
-    "study-curves": lambda: study_tables.curves(STUDY),
     "outputs-on-ewt": outputs_on_ewt,
-    "significance-on-ewt": significance_on_ewt,
-    "decoders-on-ewt": decoders_on_ewt,
     "text-scores": text_scores,
     "text-parts": text_parts,
     "text-epochs": text_epochs,
-    "text-raw": text_raw,
     "text-ablations": text_ablations,
-    "text-curve": text_curve,
 }
 
 

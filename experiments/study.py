@@ -305,10 +305,9 @@ def keep(study: Mapping[str, Any], work: Path, out: Path) -> None:
                 (folder / name).write_text(without_paths((log.parent / name).read_text(encoding="utf-8")))
     for pattern in KEPT:
         for file in sorted((work / "analysis").glob(pattern)):
-            if file.stem not in WITH_WORDS:
-                target = out / file.relative_to(work / "analysis")
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(file, target)
+            target = out / file.relative_to(work / "analysis")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target)
     (out / "predictions").mkdir(exist_ok=True)
     for file in sorted((work / "predictions").glob("*.jsonl.gz")):
         target = prediction_kept(out, *file.name.removesuffix(".jsonl.gz").rsplit(".", 1))
@@ -324,19 +323,21 @@ def restore(study: Mapping[str, Any], steps: Sequence[Step], options: argparse.N
     for folder in ("done", "predictions"):
         (options.work / folder).mkdir(parents=True, exist_ok=True)
     names = {step.name: step for step in steps}
-    for folder in sorted((options.restore / "runs").iterdir()):
-        files = {part: prediction_kept(options.restore, folder.name, part) for part in study["parts"]}
-        training, labeling = names.get(folder.name), names.get(f"label-{folder.name}")
+    kept = (options.restore / "predictions").glob("*.props.xz")
+    for model in sorted({file.name.removesuffix(".props.xz").rsplit(".", 1)[0] for file in kept}):
+        files = {part: prediction_kept(options.restore, model, part) for part in study["parts"]}
+        training, labeling = names.get(model), names.get(f"label-{model}")
         if training is None or labeling is None or is_done(options.work, labeling):
             continue
         if not all(file.is_file() for file in files.values()):
             continue
-        shutil.copytree(folder, options.work / folder.name, dirs_exist_ok=True)
+        if (folder := options.restore / "runs" / model).exists():  # a product is not trained
+            shutil.copytree(folder, options.work / model, dirs_exist_ok=True)
         for part, file in files.items():
-            with_words(corpora / study["parts"][part], file, prediction(options.work, folder.name, part))
+            with_words(corpora / study["parts"][part], file, prediction(options.work, model, part))
         mark_done(options.work, training)
         mark_done(options.work, labeling)
-        print(f"restored {folder.name}")
+        print(f"restored {model}")
 
 
 def with_words(corpus: Path, props: Path, out: Path) -> None:
@@ -345,8 +346,13 @@ def with_words(corpus: Path, props: Path, out: Path) -> None:
     write_sentences(out, (replace(gold, props=found.props) for gold, found in pairs))
 
 
-KEPT = ("*/tables/*.csv", "*-dev/figures/*.svg", "curves/figures/*.svg")
-WITH_WORDS = ("neighbors", "greedy-not-optimal")  # tables that quote the corpora
+# What the report reads; `spansrl analyze` makes the others again from what is kept.
+KEPT_TABLES = """
+    overall significance significance-perfect boundaries label-accuracy label-accuracy-common labels
+    argument-length distance sentence-length part-of-speech seen confused-pairs repairs-* consistency-means
+    nearest-labels decoders
+""".split()
+KEPT = (*(f"*/tables/{name}.csv" for name in KEPT_TABLES), "*/figures/label-embeddings.svg")
 
 
 def without_paths(text: str) -> str:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from statistics import fmean, median
 from typing import Any
 
 from spansrl.evaluation import adjust_holm
@@ -64,16 +63,6 @@ class Study:
     def systems(self, comparison: str, part: str) -> list[str]:
         return [row["system"] for row in self.rows(comparison, part, "overall")]
 
-    def logs(self) -> Iterator[tuple[str, list[list[dict[str, Any]]]]]:
-        """The logs of each system's runs."""
-        for name in self.titles:
-            paths = sorted(self.path.glob(f"runs/{name}/log.jsonl")) or sorted(
-                path for path in self.path.glob("runs/*/log.jsonl") if _system(path.parent.name) == name
-            )
-            lines = [path.read_text(encoding="utf-8").splitlines() for path in paths]
-            if lines:
-                yield name, [[json.loads(line) for line in log] for log in lines]
-
 
 def scores(study: Study) -> str:
     """Mean F1 and its deviation over seeds, and perfect propositions, of every system on every part."""
@@ -121,13 +110,13 @@ def boundaries(study: Study, comparison: str) -> str:
     return table(["system", *heads], ([name, *cells] for name, cells in rows.items()))
 
 
-def significance(study: Study) -> str:
-    """Differences in mean F1 with their interval and corrected p, by a bootstrap over documents and runs."""
+def differences(study: Study, name: str, comparisons: Sequence[str]) -> str:
+    """Differences with their interval and their p, corrected for the whole table."""
     found = {
         (row["A"], row["B"], part): row
-        for comparison in study.comparisons
+        for comparison in comparisons
         for part in study.parts(comparison)
-        for row in study.rows(comparison, part, "significance")
+        for row in study.rows(comparison, part, name)
     }
     adjusted = adjust_holm([float(row["p (bootstrap)"]) for row in found.values()])
     cells: dict[tuple[str, str], dict[str, str]] = {}
@@ -136,7 +125,7 @@ def significance(study: Study) -> str:
         cells.setdefault((a, b), {})[part] = f"{row['A − B']} ({interval}), p = {p:.4f}"
     parts = [part for part in study.facts["parts"] if any(part in own for own in cells.values())]
     return table(
-        ["difference in F1", *(PARTS[part] for part in parts)],
+        ["difference", *(PARTS[part] for part in parts)],
         ([f"{a} − {b}", *(own.get(part, NONE) for part in parts)] for (a, b), own in cells.items()),
     )
 
@@ -194,36 +183,8 @@ def as_written(study: Study, comparison: str, part: str, name: str, first: int |
     return table(list(rows[0]), ([cell or NONE for cell in row.values()] for row in rows))
 
 
-def curves(study: Study) -> str:
-    """Development F1 after each epoch, a mean over seeds; the last loss; seconds per epoch."""
-    rows = []
-    logs = {name: runs for name, runs in study.logs() if name in {s["name"] for s in study.facts["system"]}}
-    longest = max(len(log) for runs in logs.values() for log in runs)
-    for name, runs in logs.items():
-        epochs = [[log[epoch]["dev_f1"] for log in runs if epoch < len(log)] for epoch in range(longest)]
-        losses = [fmean(log[epoch]["loss"] for log in runs if epoch < len(log)) for epoch in (0, -1)]
-        seconds = median(line["train_seconds"] for log in runs for line in log)
-        rows.append(
-            [
-                name,
-                str(len(runs)),
-                *(f"{fmean(values):.2f}" if values else NONE for values in epochs),
-                f"{losses[0]:.2f} → {losses[1]:.2f}",
-                f"{seconds:.0f}",
-            ]
-        )
-    heads = [f"dev F1 after epoch {epoch + 1}" for epoch in range(longest)]
-    return table(["system", "seeds", *heads, "loss, first and last epoch", "s per epoch"], rows)
-
-
 def _mean(row: Row, column: str) -> str:
     """A mean and, if there is one, its standard deviation."""
     if column not in row:
         return ""
     return f"{row[column]} ± {spread}" if (spread := row.get("± sd")) else row[column]
-
-
-def _system(run: str) -> str:
-    """The system of a run that is called by system and seed."""
-    name, _, seed = run.rpartition("-")
-    return name if seed.isdigit() else run

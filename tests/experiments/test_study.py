@@ -175,14 +175,13 @@ def test_kept_results_have_no_words_and_make_the_tables(flags, finished, tmp_pat
     shown = {
         "scores": study_tables.scores(study),
         "boundaries": study_tables.boundaries(study, "all"),
-        "significance": study_tables.significance(study),
+        "significance": study_tables.differences(study, "significance", ["all"]),
         "lengths": study_tables.breakdown(
             study, "all", ["argument-length", "distance"], parts=["dev", "test"]
         ),
         "confusions": study_tables.confusions(study, "all", "dev"),
         "repairs": study_tables.repairs(study, "all", "dev"),
         "decoders": study_tables.as_written(study, "all", "dev", "decoders"),
-        "curves": study_tables.curves(study),
     }
     for name, text in shown.items():
         lines = text.splitlines()
@@ -197,9 +196,12 @@ def test_restored_runs_are_not_made_again_and_have_the_same_predictions(flags, f
     output(finished, "--keep", kept)
     for file in (kept / "predictions").glob("crf-1.*"):
         file.unlink()  # a run without predictions is open
-    assert output(work, *flags, "--restore", kept).split() == "restored span-1 restored span-2".split()
+    assert (
+        output(work, *flags, "--restore", kept).split()
+        == "restored product restored span-1 restored span-2".split()
+    )
     status = output(work, "--status").splitlines()
-    assert {"done span-1", "done label-span-2", "open crf-1", "open product"} <= set(status)
+    assert {"done span-1", "done label-span-2", "open crf-1", "done product"} <= set(status)
     before, after = (
         [
             [(prop.pred, sorted((arg.role, arg.span) for arg in prop.args)) for prop in sent.props]

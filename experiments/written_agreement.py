@@ -1,0 +1,63 @@
+"""A random 5 % of the written sentences for a second annotation, and how well two annotations agree.
+
+    python experiments/written_agreement.py draw > sample.tsv        # NUMBER <tab> WORDS, the predicate as [V …]
+    python experiments/written_agreement.py compare second.tsv       # lines of it: NUMBER <tab> ROLESET <tab> SENTENCE
+
+Agreement is counted on the arguments as the official scorer does, and on the rolesets.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+from pathlib import Path
+
+from spansrl.corpora.written import read_written
+from spansrl.evaluation import score
+from spansrl.inventory.frame_store import load_frames
+
+WRITTEN = Path(__file__).resolve().parents[1] / "data" / "written"
+FILES = ("senses.tsv", "verbs.tsv", "constructions.tsv", "nouns-adjectives.tsv")
+SHARE, SEED = 0.05, 0
+
+
+def drawn() -> list[tuple[str, str]]:
+    """Roleset and sentence of the sample, in its order."""
+    lines = [line for name in FILES for line in (WRITTEN / name).read_text(encoding="utf-8").splitlines()]
+    chosen = random.Random(SEED).sample(lines, round(SHARE * len(lines)))
+    return [(roleset, text) for roleset, _, text in (line.partition("\t") for line in chosen)]
+
+
+def bare(text: str) -> str:
+    """The sentence with only its predicate marked."""
+    return re.sub(r"\[(?!V )[A-Z0-9-]+ ([^\[\]]+)\]", r"\1", text)
+
+
+def compare(path: Path) -> None:
+    first, frames = drawn(), load_frames()
+    ours, others, same, fit = [], [], 0, 0
+    for line in path.read_text(encoding="utf-8").splitlines():
+        number, roleset, text = line.split("\t")
+        own_roleset, own_text = first[int(number)]
+        same += roleset == own_roleset
+        fit += 1
+        ours.append(read_written(own_roleset, own_text, frames, f"sample:{number}"))
+        others.append(read_written(roleset, text, frames, f"{path.name}:{number}"))
+    result = score(ours, others)
+    print(f"sentences       {fit} of {len(first)}")
+    print(f"rolesets        {100 * same / fit:.1f} % the same")
+    print(
+        f"arguments       {result.overall.f1:.1f} F1 ({result.overall.gold} and {result.overall.correct + result.overall.excess})"
+    )
+    print(f"boundaries      {result.unlabeled.f1:.1f} F1")
+    print(f"labels          {result.label_accuracy:.1f} % of those with equal boundaries")
+    print(f"all arguments   {result.perfect_percent:.1f} % of the sentences")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "draw":
+        for number, (_, text) in enumerate(drawn()):
+            print(f"{number}\t{bare(text)}")
+    else:
+        compare(Path(sys.argv[2]))
