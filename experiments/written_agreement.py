@@ -1,9 +1,11 @@
 """A random 5 % of the written sentences for a second annotation, and how well two annotations agree.
 
-    python experiments/written_agreement.py draw > sample.tsv        # NUMBER <tab> WORDS, the predicate as [V …]
-    python experiments/written_agreement.py compare second.tsv       # lines of it: NUMBER <tab> ROLESET <tab> SENTENCE
+    python experiments/written_agreement.py draw > sample.tsv
+    python experiments/written_agreement.py compare second.tsv
 
-Agreement is counted on the arguments as the official scorer does, and on the rolesets.
+A line of the sample is a number, a tab, and the words with the predicate as [V …]; one of the second
+annotation is the number, the roleset and the sentence with all brackets. Agreement is that of arguments, by
+the official scorer, and of rolesets.
 """
 
 from __future__ import annotations
@@ -47,9 +49,8 @@ def compare(path: Path) -> None:
     result = score(ours, others)
     print(f"sentences       {fit} of {len(first)}")
     print(f"rolesets        {100 * same / fit:.1f} % the same")
-    print(
-        f"arguments       {result.overall.f1:.1f} F1 ({result.overall.gold} and {result.overall.correct + result.overall.excess})"
-    )
+    found = result.overall.correct + result.overall.excess
+    print(f"arguments       {result.overall.f1:.1f} F1 ({result.overall.gold} and {found})")
     print(f"boundaries      {result.unlabeled.f1:.1f} F1")
     print(f"labels          {result.label_accuracy:.1f} % of those with equal boundaries")
     print(f"all arguments   {result.perfect_percent:.1f} % of the sentences")
