@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,7 @@ import torch
 
 from builders import SENTENCES, make_network, make_sentence
 from spansrl.errors import ConfigError
-from spansrl.inference.directory import ModelDirectory
-from spansrl.inference.loading import shipped_model
+from spansrl.inference.loading import load, shipped_model
 from spansrl.inference.runtime import OnnxModel
 from spansrl.structures import Argument, Proposition, Sentence, Span
 from spansrl.training.config import config_from_dict
@@ -30,6 +30,10 @@ OWN = [
         pos=("PRP", "VBD", "PRP"),
     ),
 ]
+
+
+def with_training(config, **settings):
+    return replace(config, training=replace(config.training, **settings))
 
 
 LARGE = Path(__file__).parents[2] / "models" / "large" / "src" / "spansrl_large"
@@ -61,9 +65,78 @@ def test_training_starts_from_the_shipped_model_on_a_corpus_with_other_roles_and
     told = "\n".join(run.notes)
     assert "BUYER" in told
     assert "zork.01" in told
+    assert {"ARG0", "ARGM-TMP"} < set(run.model.roles.items)
+    assert {"sell.01", "zork.01", "buy.01"} < set(run.model.senses.items)
+    dropped = prepare_run(with_training(config, keep_names=False), Splits(OWN[:1], OWN[:1], {}))
+    assert dropped.model.roles.items == ("ARG0", "BUYER")
+    assert (
+        "warning: the training data has no ARG1 and ARG2: the new model cannot find them" in dropped.notes[-1]
+    )
+
+
+# No argument of these is an ARG0.
+PATIENTS = [
+    Sentence(
+        ("The", "patient", "was", "admitted", "with", what, "on", day, "."),
+        (
+            Proposition(
+                3,
+                (
+                    Argument("ARG1", Span(0, 2)),
+                    Argument("ARGM-MNR", Span(4, 6)),
+                    Argument("ARGM-TMP", Span(6, 8)),
+                ),
+                sense="admit.02",
+            ),
+        ),
+        pos=("DT", "NN", "VBD", "VBN", "IN", "NN", "IN", "NNP", "."),
+    )
+    for what in ("pneumonia", "pain", "fever", "nausea")
+    for day in ("Monday", "Friday")
+]
+RAW = [
+    "They sold the house to a young couple last year .",
+    "The committee has promised the workers a raise .",
+    "My sister bought her son a bike for his birthday .",
+    "We gave the children some books about animals .",
+]
+
+
+def test_fine_tuning_on_sentences_without_arg0_keeps_it(tmp_path):
+    settings = {
+        "start": "small",
+        "epochs": 3,
+        "batch_size": 2,
+        "rate": 1e-4,
+        "embedder_rate": 4e-5,
+        "clip": 5.0,
+    }
+    config = config_from_dict(settings_of_start({"training": {**settings, "rehearse": "raw.txt"}}))
+    raw = [Sentence(tuple(line.split())) for line in RAW]
+    run = prepare_run(config, Splits(PATIENTS, PATIENTS, {}, raw=raw), cache=tmp_path / "cache")
+    assert not any(note.startswith("warning") for note in run.notes)
     list(execute(run, tmp_path / "run"))
-    again = ModelDirectory.read(tmp_path / "run")
-    assert "BUYER" in again.roles
+    text = "Ann sold the old letters to a museum."
+    before, after = (
+        {(arg.role, arg.span) for prop in load(model)(text).props for arg in prop.args}
+        for model in ("small", str(tmp_path / "run"))
+    )
+    assert ("ARG0", Span(0, 1)) in after
+    assert before == after
+
+
+def test_sentences_without_labels_teach_nothing_of_new_roles(tmp_path):
+    config = config_from_dict(
+        settings_of_start({"training": {"start": "small", "batch_size": 2, "rehearse": "raw.txt"}})
+    )
+    raw = [Sentence(tuple(line.split())) for line in RAW]
+    run = prepare_run(config, Splits(OWN, OWN, {}, raw=raw), cache=tmp_path / "cache")
+    [(_, targets)] = run.examples.corpus.taught.parts
+    index, n_roles = run.model.roles.index, len(run.model.roles)
+    sold = targets.values[:11]  # of the first sentence's predicate, token 1
+    assert sold[0, index["ARG0"]] > 0.9
+    assert sold[[1, 1], [index["BUYER"], n_roles + index["BUYER"]]].tolist() == [1, 1]
+    assert float(sold[:, index["BUYER"]].sum()) == 1
 
 
 @pytest.mark.parametrize("kind", ["span", "segmental", "label", "crf", "softmax"])

@@ -77,7 +77,8 @@ def command(
         check_device(device)
     except ConfigError as error:
         raise ConfigError(f"--{error}; try --device cpu") from error
-    training, raw = settings.training, settings.distillation.raw
+    training = settings.training
+    raw = settings.distillation.raw or training.rehearse
     with joined(device) as workers:
         splits = runs.read_splits(
             data,

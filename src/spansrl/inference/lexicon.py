@@ -15,9 +15,17 @@ from spansrl.structures import Sentence
 LEXICON = "lexicon.json"
 
 
-def learn_lexicon(sentences: Sequence[Sentence], partial: Sequence[Sentence] = ()) -> SenseInventory:
-    """The senses of a training set and of partially labeled sentences, with a lemmatizer of the former."""
-    return SenseInventory.of([*sentences, *partial], Lemmatizer.of(sentences))
+def learn_lexicon(
+    sentences: Sequence[Sentence], partial: Sequence[Sentence] = (), known: SenseInventory | None = None
+) -> SenseInventory:
+    """The senses of a training set and of partially labeled sentences, with a lemmatizer of the former.
+
+    They are added to those of an inventory that is `known` already.
+    """
+    lemmatizer = Lemmatizer.of(sentences)
+    if known is not None:
+        lemmatizer = known.lemmatizer.with_exceptions(lemmatizer)
+    return SenseInventory.of([*sentences, *partial], lemmatizer, known)
 
 
 def lexicon_to_dict(inventory: SenseInventory) -> dict[str, Any]:

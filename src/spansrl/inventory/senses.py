@@ -69,15 +69,23 @@ class SenseInventory:
         self._auxiliary = {k for k, sense in enumerate(self.senses) if sense in AUXILIARY_SENSES}
 
     @classmethod
-    def of(cls, sentences: Iterable[Sentence], lemmatizer: Lemmatizer) -> SenseInventory:
+    def of(
+        cls, sentences: Iterable[Sentence], lemmatizer: Lemmatizer, known: SenseInventory | None = None
+    ) -> SenseInventory:
+        """The senses of some sentences, in addition to those of an inventory that is `known`."""
         seen = [
             (prop.sense, sent.tokens[prop.pred], predicate_type(sent, prop))
             for sent in sentences
             for prop in sent.props
             if prop.sense
         ]
-        vocab = Vocabulary(sorted({sense for sense, _, _ in seen}))
+        before = () if known is None else known.senses
+        vocab = Vocabulary(sorted({*before, *(sense for sense, _, _ in seen)}))
         lemmas, forms = _no_counts(), _no_counts()
+        for old, table in () if known is None else ((known._lemmas, lemmas), (known._forms, forms)):
+            for key, types in old.items():
+                for kind, counts in types.items():
+                    table[key][kind] |= {vocab.index[before[k]]: n for k, n in counts.items()}
         for sense, word, type in seen:
             for table, key in ((lemmas, lemmatizer.lemma(word, type)), (forms, plain_form(word))):
                 table[key][type or ""][vocab.index[sense]] += 1

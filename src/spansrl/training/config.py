@@ -25,7 +25,7 @@ class DistillationConfig:
     weight: float = 0.5  # the teachers' share of the argument loss; gold has the rest
     precision: str = "full"  # of exported teachers' matrix products: full | int8 (twice as fast)
     raw: str = ""  # file of sentences without labels, which the teachers label
-    raw_share: float = 1.0  # share of these sentences used per epoch, in turn
+    raw_share: float = 1.0  # share of these, or of training.rehearse, used per epoch, in turn
 
     def __post_init__(self) -> None:
         one_of("distillation.precision", self.precision, PRECISIONS)
@@ -58,6 +58,8 @@ class TrainingConfig:
     partial: str = ""  # files of JSON Lines, separated by commas, in which not every predicate is labeled
     partial_share: str = "1"  # share of each of these files used per epoch, in turn, separated by commas
     start: str = ""  # model to start from: small, large or a directory; its settings are the defaults then
+    keep_names: bool = True  # start: keep its roles and senses that the training data does not have
+    rehearse: str = ""  # start: file of sentences without labels, on which it teaches what it knows
     precision: str = "auto"  # bf16: bfloat16 in encoders (faster) | fp32 | auto: bf16 on GPUs that have it
     seed: int = 1  # determines initial weights, order of the batches and dropout
     save_minutes: float = 5.0  # resumable state is saved this often, and after every epoch
@@ -113,6 +115,17 @@ class Config(ModelConfig):
         ModelConfig.__post_init__(self)
         if self.training.partial and self.embedder.precomputed:
             raise ConfigError("training.partial needs an encoder; embedder.precomputed has no vectors for it")
+        if self.training.rehearse and not (
+            self.training.start and self.training.keep_names and self.tasks.any
+        ):
+            raise ConfigError(
+                "training.rehearse needs a model in training.start that finds predicates, "
+                "and training.keep_names = true"
+            )
+        if self.training.rehearse and self.distillation.teachers:
+            raise ConfigError(
+                "training.rehearse and distillation.teachers cannot be combined; use distillation.raw"
+            )
         if self.distillation.raw and not (self.tasks.any and self.distillation.teachers):
             raise ConfigError(
                 "distillation.raw needs distillation.teachers and a model that finds predicates "

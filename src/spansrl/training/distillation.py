@@ -24,6 +24,7 @@ from spansrl.inference.directory import ARGUMENTS_GRAPH, ENCODER_GRAPH, SENSES_G
 from spansrl.inference.model import NO_PREDICATE, Encoding, Floats, Prepared
 from spansrl.inference.runtime import OnnxModel, Precision
 from spansrl.inventory.senses import SenseInventory
+from spansrl.nn.batch import Gold
 from spansrl.nn.embedders.features import Progress, corpus_fingerprint, hash_of
 from spansrl.nn.ensembles import fingerprint
 from spansrl.nn.lessons import Lessons, joined_arrays
@@ -87,10 +88,14 @@ class Teachers:
         *,
         inventory: SenseInventory | None = None,
     ) -> None:
-        """With an inventory of senses, teachers find predicates; without, they use those of the corpus."""
+        """With an inventory of senses, teachers find predicates; without, they use those of the corpus.
+
+        A single teacher may have fewer roles and senses than the student.
+        """
         self.models = models
         self.output = _distillable(student)
         self.inventory = inventory
+        self.roles = student.roles
 
     def lessons(
         self, sentences: Sequence[Sentence], cache: Path, progress: Progress | None, workers: Workers = ALONE
@@ -115,7 +120,11 @@ class Teachers:
 
     def _fingerprint(self) -> str:
         senses = [] if self.inventory is None else self.inventory.senses
-        return hash_of("\n".join([*senses, *map(_fingerprint_of_model, self.models)]))
+        others = [] if self._has_all_roles() else self.roles.items
+        return hash_of("\n".join([*senses, *others, *map(_fingerprint_of_model, self.models)]))
+
+    def _has_all_roles(self) -> bool:
+        return list(self.models[0].roles) == list(self.roles.items)
 
     def _ask(self, sentences: Sequence[Sentence]) -> Lessons:
         """Lessons on one chunk, computed in batches of similar length and returned in the original order."""
@@ -133,7 +142,10 @@ class Teachers:
         classes = self._classes(encodings)  # (S, T, K)
         sentence, pred = _own(batch) if self.inventory is None else _found(classes, lengths)
         pairs = list(zip(self.models, encodings, strict=True)) if len(pred) else []
-        logits = [model.score_senses(encoding, sentence, pred) for model, encoding in pairs]
+        logits = [
+            self._by_own_senses(model, model.score_senses(encoding, sentence, pred))
+            for model, encoding in pairs
+        ]
         words = [batch[s].tokens[p] for s, p in zip(sentence, pred, strict=True)]
         candidates, senses = self._senses(words, classes[sentence, pred], logits)
         names = self._best_senses(candidates, senses)
@@ -145,7 +157,7 @@ class Teachers:
             pred=pred,
             candidates=candidates,
             senses=senses.astype(np.float16),
-            targets=Ragged(_flat(self._targets(scores), of_props), offsets_of(of_props)),
+            targets=Ragged(_flat(self._targets(scores, pred, of_props), of_props), offsets_of(of_props)),
         )
 
     def _classes(self, encodings: Sequence[Encoding]) -> Floats:
@@ -161,11 +173,30 @@ class Teachers:
         best = candidates[np.arange(len(candidates)), probs.argmax(axis=1)]
         return [None if k < 0 else self.inventory.senses[k] for k in best.tolist()]
 
-    def _targets(self, scores: Sequence[Scores]) -> Floats:
-        """(N, T, C) targets of the predicates' arguments"""
+    def _targets(self, scores: Sequence[Scores], pred: IntArray, lengths: IntArray) -> Floats:
+        """(N, T, C) targets of the predicates' arguments; no argument has a role that is new to a teacher."""
         if not scores:
             return np.zeros((0, 1, self.output.n_targets), np.float32)
-        return _mean([self.output.targets(own).numpy() for own in scores])
+        found = _mean([self.output.targets(own).numpy() for own in scores])
+        if self._has_all_roles():
+            return found
+        none = torch.zeros(0, dtype=torch.long)
+        mask = torch.arange(found.shape[1]) < torch.from_numpy(lengths)[:, None]
+        targets = self.output.gold_targets(mask, torch.from_numpy(pred), Gold(none, none, none, none)).numpy()
+        n_roles, index = len(self.roles), np.array([self.roles.index[name] for name in self.models[0].roles])
+        starts_and_ends = np.concatenate([index, n_roles + index])
+        others = np.arange(2 * n_roles, self.output.n_targets)
+        targets[:, :, np.concatenate([starts_and_ends, others])] = found
+        return targets
+
+    def _by_own_senses(self, model: TrainedModel, logits: Floats | None) -> Floats | None:
+        """A teacher's scores (N, V) of the student's senses; those that it does not know get no share."""
+        known = model.network.senses if isinstance(model, TorchModel) else None
+        if logits is None or self.inventory is None or known is None or known.items == self.inventory.senses:
+            return logits
+        out = np.full((len(logits), len(self.inventory)), -1e9, dtype=np.float32)
+        out[:, [self.inventory.index[sense] for sense in known.items]] = logits
+        return out
 
     def _senses(
         self, words: Sequence[str], classes: Floats, logits: Sequence[Floats | None]

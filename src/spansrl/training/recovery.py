@@ -23,9 +23,11 @@ from spansrl.inference.loading import find_model
 from spansrl.nn.embedders import Embedder, load_embedder
 from spansrl.nn.network import Network
 from spansrl.training.checkpoint import load_network, make_network
+from spansrl.training.config import TrainingConfig
 from spansrl.training.onnx_weights import set_precision
 
 Array = npt.NDArray[Any]
+FREQUENT_ROLES = ("ARG0", "ARG1", "ARG2")
 # Names in the encoder's graph -> names in the network.
 HEAD_PARTS = ("encoder.", "output.", "syntax.", "embedder.mix.")
 STACK, TOP = "embedder.transformer.encoder.encoder.", "encoder.head.attention.transformer."
@@ -163,6 +165,21 @@ def _kept(what: str, own: Sequence[str], given: Sequence[str]) -> str:
     parts += [f"{len(new)} new ({_some(new)})"] if new else []
     parts += [f"{len(dropped)} not in the training data ({_some(dropped)})"] if dropped else []
     return ", ".join(parts)
+
+
+def names_at_risk(config: TrainingConfig, known: Sequence[str], labeled: Sequence[str]) -> list[str]:
+    """A warning about the most frequent roles, where the start model has them and the data does not."""
+    missing = [role for role in FREQUENT_ROLES if role in known and role not in labeled]
+    if not missing:
+        return []
+    names = " and ".join(missing)
+    if not config.keep_names:
+        advice = "the new model cannot find them; keep them with training.keep_names = true"
+    elif not config.rehearse:
+        advice = "fine-tuning may make them rare; name raw sentences in training.rehearse to prevent it"
+    else:
+        return []
+    return [f"warning: the training data has no {names}: {advice}"]
 
 
 def _some(names: Sequence[str]) -> str:

@@ -198,6 +198,7 @@ def _check_same_run(recorded: Any, facts: Mapping[str, Any], out: Path) -> None:
     was = _flat({key: value for key, value in recorded.items() if key in facts})
     now = _flat(json.loads(json.dumps(facts)))
     defaults = _flat({"config": Config().to_dict()})  # settings that are newer than the record
+    defaults["config.training.keep_names"] = False  # as it was before there was a choice
     was = {key: defaults[key] for key in now if key in defaults} | was
     for key in sorted(set(was) | set(now)):
         kind, _, name = key.partition(".")

@@ -20,7 +20,7 @@ from spansrl.errors import ConfigError, DataError, counted
 from spansrl.evaluation import Score, score
 from spansrl.formats import read_sentences
 from spansrl.inference.directory import file_hash, write_json
-from spansrl.inference.lexicon import LEXICON, learn_lexicon, lexicon_to_dict
+from spansrl.inference.lexicon import LEXICON, learn_lexicon, lexicon_to_dict, read_lexicon
 from spansrl.inference.pipeline import Pipeline
 from spansrl.inventory.roles import roles_in
 from spansrl.inventory.senses import SenseInventory
@@ -41,7 +41,13 @@ from spansrl.training.config import Config, TrainingConfig
 from spansrl.training.distillation import Teachers, load_teachers
 from spansrl.training.distributed import ALONE, Workers
 from spansrl.training.loop import Examples, Position, Step, make_optimizer, train
-from spansrl.training.recovery import find_trained, load_trained, start_from, starting_embedder
+from spansrl.training.recovery import (
+    find_trained,
+    load_trained,
+    names_at_risk,
+    start_from,
+    starting_embedder,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,7 @@ def read_splits(
             raise DataError(f"{path}: no such file; correct training.partial")
         paths.append(path)
     if raw is not None and not raw.is_file():
-        raise DataError(f"{raw}: no such file; correct distillation.raw")
+        raise DataError(f"{raw}: no such file; correct distillation.raw or training.rehearse")
     train_data, dev, *more = ([sent for sent in read_sentences(path) if sent.tokens] for path in paths)
     if max_tokens:
         train_data = [sent for sent in train_data if len(sent) <= max_tokens]
@@ -175,21 +181,33 @@ def prepare_run(
     start = find_trained(config.training.start, "training.start") if config.training.start else None
     embedder = None if start is None else starting_embedder(config.embedder, start)
     embedder = embedder or build_embedder(config.embedder, tokens)
-    partial = [sent for part in splits.partial for sent in part]
-    inventory = learn_lexicon(splits.train, partial) if config.tasks.any else None
+    kept = start if config.training.keep_names else None
+    inventory = None
+    if config.tasks.any:
+        known = read_lexicon(kept.path, kept.senses) if kept is not None and kept.senses else None
+        inventory = learn_lexicon(splits.train, [sent for part in splits.partial for sent in part], known)
     senses = () if inventory is None else inventory.senses
+    roles = sorted({*roles_in(splits.train), *(() if kept is None else kept.roles)})
     try:
-        network = Network(config, roles_in(splits.train), embedder, senses)
+        network = Network(config, roles, embedder, senses)
     except (RuntimeError, MemoryError) as error:  # torch's error for memory that there is not
         reason = (str(error).strip().splitlines() or ["no memory"])[0][:200]
         message = f"a network with encoder.width = {config.encoder.width} cannot be made here: {reason}"
         raise ConfigError(message) from error
-    notes = [] if start is None else start_from(network, load_trained(start), config.training.start)
+    source = None if start is None else load_trained(start)
+    notes = [] if source is None else start_from(network, source, config.training.start)
+    if source is not None:
+        notes += names_at_risk(config.training, source.roles.items, roles_in(splits.train))
     corpus = Corpus.of(splits.train, network.roles, inventory=inventory, partial=splits.partial)
     if config.tasks.syntax:
         corpus = replace(corpus, syntax=SyntaxLabels.of([*splits.train, *splits.more]))
     if config.distillation.teachers:
         corpus = _taught(corpus, config, network, splits, inventory, _kept_in(cache), progress, workers)
+    elif config.training.rehearse and source is not None:
+        teachers = Teachers([TorchModel(source)], network, inventory=inventory)
+        found = teachers.lessons(splits.raw, _kept_in(cache), progress, workers)
+        first = corpus.n_props
+        corpus = corpus.with_raw([sent.tokens for sent in splits.raw], found).taught_by([(first, 1.0, found)])
     store = _prepare_inputs(config, embedder, splits, cache, progress)
     corpus = replace(corpus, costs=embedder.costs(store))
     network.to(device)

@@ -49,6 +49,12 @@ class Lemmatizer:
                 learned.exceptions[type][form] = lemma
         return learned
 
+    def with_exceptions(self, other: Lemmatizer) -> Lemmatizer:
+        """A lemmatizer with the exceptions of both; those of `other` count where they differ."""
+        return Lemmatizer(
+            {type: {**table, **other.exceptions[type]} for type, table in self.exceptions.items()}
+        )
+
     def lemma(self, word: str, type: str | None) -> str:
         """The lower-cased base form of a predicate of this type; one of unknown type is taken for a verb."""
         form = plain_form(word)
