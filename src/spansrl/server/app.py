@@ -70,7 +70,7 @@ def create_app(
 
 
 async def label(request: Request) -> Response:
-    state = _server_state(request)
+    state: ServerState = request.app.state.server
     state.check_ready()
     require_type(request, "application/json")
     if request.query_params:
@@ -85,7 +85,7 @@ async def label(request: Request) -> Response:
 
 
 async def label_stream(request: Request) -> LabelStream:
-    state = _server_state(request)
+    state: ServerState = request.app.state.server
     state.check_ready()
     require_type(request, JSON_LINES, "application/jsonl", "application/json")
     return LabelStream(state, parse_options(request.query_params))
@@ -96,13 +96,15 @@ async def healthz(request: Request) -> Response:
 
 
 async def readyz(request: Request) -> Response:
-    _server_state(request).check_not_shutting_down()
-    _server_state(request).check_ready()
+    request.app.state.server.check_not_shutting_down()
+    request.app.state.server.check_ready()
     return JSONResponse({"status": "ready"})
 
 
 async def metrics(request: Request) -> Response:
-    return Response(generate_latest(_server_state(request).metrics.registry), media_type=CONTENT_TYPE_LATEST)
+    return Response(
+        generate_latest(request.app.state.server.metrics.registry), media_type=CONTENT_TYPE_LATEST
+    )
 
 
 async def openapi_document(request: Request) -> Response:
@@ -119,11 +121,6 @@ async def docs(request: Request) -> Response:
 
 async def picture_style(request: Request) -> Response:
     return Response(STYLE, media_type="text/css")
-
-
-def _server_state(request: Request) -> ServerState:
-    state: ServerState = request.app.state.server
-    return state
 
 
 ENDPOINTS = (

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from time import monotonic
+from collections.abc import AsyncIterator, Coroutine
 from typing import Any, NoReturn, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
@@ -30,15 +29,17 @@ def require_type(request: Request, *types: str) -> None:
 
 async def read_body(request: Request, limits: ServerLimits) -> bytearray:
     """Return the whole body; at most `body_bytes` of it are held in memory."""
+    message = f"more than {limits.body_bytes} bytes; send less at a time, or lines to /v1/label/stream"
+    too_large = ApiError(413, "too_large", message)
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > limits.body_bytes:
-        raise too_large(limits)
+        raise too_large
     body = bytearray()
     try:
         async with asyncio.timeout(limits.read_seconds):
             async for chunk in request.stream():
                 if len(body) + len(chunk) > limits.body_bytes:
-                    raise too_large(limits)
+                    raise too_large
                 body += chunk
     except TimeoutError:
         message = f"the body did not arrive within {limits.read_seconds:g} s"
@@ -48,58 +49,28 @@ async def read_body(request: Request, limits: ServerLimits) -> bytearray:
     return body
 
 
-async def read_lines(
-    request: Request, limits: ServerLimits, *, has_pending_answers: Callable[[], bool]
-) -> AsyncIterator[bytes]:
-    """Yield the lines of a body of any length, without line ends; only the current line is held in memory.
-
-    Each line that is not blank must be complete `read_seconds` after the previous one, or after the answer to
-    it: a client may wait for answers before it sends more.
-    """
-    chunks = aiter(request.stream())
+async def read_lines(request: Request, limits: ServerLimits) -> AsyncIterator[bytes]:
+    """Yield the lines of a body of any length, without line ends; only the current line is held in memory."""
     line = bytearray()
-    deadline = monotonic() + limits.read_seconds
-    while (chunk := await _next_chunk(chunks, limits, deadline, has_pending_answers)) is not None:
-        *ends, rest = chunk.split(b"\n")
-        for end in ends:
-            line += end
-            _check_line(line, limits)
-            if line.strip():
-                deadline = monotonic() + limits.read_seconds
-            yield bytes(line)
-            line.clear()
-        line += rest
-        _check_line(line, limits)
-        if has_pending_answers():
-            deadline = monotonic() + limits.read_seconds
+    try:
+        async for chunk in request.stream():
+            *ends, rest = chunk.split(b"\n")
+            for end in ends:
+                yield bytes(_extended(line, end, limits))
+                line.clear()
+            _extended(line, rest, limits)
+    except ClientDisconnect:
+        raise ClientGoneError from None
     if line:
         yield bytes(line)
 
 
-async def _next_chunk(
-    chunks: AsyncIterator[bytes],
-    limits: ServerLimits,
-    deadline: float,
-    has_pending_answers: Callable[[], bool],
-) -> bytes | None:
-    async def next_or_none() -> bytes | None:
-        return await anext(chunks, None)
-
-    coming = asyncio.ensure_future(next_or_none())
-    try:
-        while not coming.done():
-            if has_pending_answers():
-                deadline = monotonic() + limits.read_seconds
-            await asyncio.wait({coming}, timeout=max(0.0, deadline - monotonic()))
-            if monotonic() >= deadline and not has_pending_answers():
-                message = f"the line was not complete within {limits.read_seconds:g} s"
-                raise ApiError(408, "too_slow", message)
-        return coming.result()
-    except ClientDisconnect:
-        raise ClientGoneError from None
-    finally:
-        coming.cancel()
-        await asyncio.gather(coming, return_exceptions=True)
+def _extended(line: bytearray, more: bytes, limits: ServerLimits) -> bytearray:
+    line += more
+    if len(line) > limits.body_bytes:
+        message = f"the line has more than {limits.body_bytes} bytes; split it, and continue with this line"
+        raise ApiError(413, "too_large", message)
+    return line
 
 
 async def cancel_on_disconnect(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
@@ -120,14 +91,3 @@ async def wait_for_disconnect(request: Request) -> NoReturn:
     while (await request.receive())["type"] != "http.disconnect":
         pass
     raise ClientGoneError
-
-
-def too_large(limits: ServerLimits) -> ApiError:
-    message = f"more than {limits.body_bytes} bytes; send less at a time, or lines to /v1/label/stream"
-    return ApiError(413, "too_large", message)
-
-
-def _check_line(line: bytearray, limits: ServerLimits) -> None:
-    if len(line) > limits.body_bytes:
-        message = f"the line has more than {limits.body_bytes} bytes; split it, and continue with this line"
-        raise ApiError(413, "too_large", message)

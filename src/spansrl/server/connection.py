@@ -92,16 +92,16 @@ class HttpConnection(H11Protocol):
     def _refuse_quickly(self, refusal: ApiError) -> None:
         """Refuse a request of which nothing but its size is known, and keep the connection."""
         self._quick += 1
-        self.transport.write(refusal.to_http(self._date | COMMON_HEADERS))
+        self._write(refusal)
         self.state.metrics.count("POST", LABEL_PATH, refusal.status, 0.0)
         self._unset_keepalive_if_required()
         self.timeout_keep_alive_task = self.loop.call_later(
             self.timeout_keep_alive, self.timeout_keep_alive_handler
         )
 
-    @property
-    def _date(self) -> dict[str, str]:
-        return {name.decode(): value.decode() for name, value in self.server_state.default_headers}
+    def _write(self, refusal: ApiError, **headers: str) -> None:
+        date = {name.decode(): value.decode() for name, value in self.server_state.default_headers}
+        self.transport.write(refusal.to_http({**date, **COMMON_HEADERS, **headers}))
 
     def _watch(self) -> None:
         self._watchdog = self.loop.call_later(self._patience, self._check, self._snapshot())
@@ -137,8 +137,7 @@ class HttpConnection(H11Protocol):
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self.state.metrics.count("other", "other", 400, 0.0)
-        refusal = ApiError(400, "bad_request", "the request is not valid HTTP/1.1")
-        self.transport.write(refusal.to_http({**self._date, **COMMON_HEADERS, "Connection": "close"}))
+        self._write(ApiError(400, "bad_request", "the request is not valid HTTP/1.1"), Connection="close")
         self._is_dropping = True
         self.transport.write_eof()
         self.loop.call_later(DROP_SECONDS, self.transport.close)
@@ -157,15 +156,11 @@ class HttpConnection(H11Protocol):
     def _close_if_idle(self) -> None:
         if self.transport.is_closing() or (self.cycle is not None and not self.cycle.response_complete):
             return
-        if self._has_unread():
+        if self.conn.trailing_data[0] or self._poll():  # part of a request has arrived, here or in the socket
             self.loop.call_later(0.01, self._close_if_idle)
         else:
             self.conn.send(h11.ConnectionClosed())
             self.transport.close()
-
-    def _has_unread(self) -> bool:
-        """Whether part of a request has arrived, here or in the socket."""
-        return bool(self.conn.trailing_data[0]) or bool(self._poll())
 
     def _poll(self) -> int:
         """The events of the socket."""

@@ -19,6 +19,7 @@ from spansrl.inventory import RoleInventory
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.visualize import sentence_html, sentence_svg
 
+DRAWINGS: dict[str, Callable[..., str]] = {"html": sentence_html, "svg": sentence_svg}
 # One labeled sentence: field of the result -> JSON value.
 RenderedSentence = dict[str, bytes]
 
@@ -85,7 +86,7 @@ class Options(RequestModel):
     @property
     def extras(self) -> list[str]:
         """The fields that make answers long."""
-        return [name for name in ("html", "svg", "explain") if getattr(self, name)]
+        return [name for name in (*DRAWINGS, "explain") if getattr(self, name)]
 
     def steps(
         self, pipeline: Pipeline, sentences: Sequence[Sentence]
@@ -101,14 +102,11 @@ class Options(RequestModel):
             for prop, out in zip(sent.props, data["props"], strict=True):
                 out.update(_explanation(prop, frames), min_prob=pipeline.default_min_prob(prop.type))
         bare = self.predicates is not None and self.predicates.is_choice
-        drawings = {name: draw(sent, frames=frames, auxiliaries=bare) for name, draw in self.drawings.items()}
-        return {name: _encode(value) for name, value in {"sentences": data, **drawings}.items()}
-
-    @property
-    def drawings(self) -> dict[str, Callable[..., str]]:
-        """The fields of drawings, and the functions that draw them."""
-        functions = {"html": sentence_html, "svg": sentence_svg}
-        return {name: draw for name, draw in functions.items() if getattr(self, name)}
+        parts: dict[str, object] = {"sentences": data}
+        for name, draw in DRAWINGS.items():
+            if name in self.extras:
+                parts[name] = draw(sent, frames=frames, auxiliaries=bare)
+        return {name: _encode(value) for name, value in parts.items()}
 
 
 NO_OPTIONS = Options()
@@ -141,7 +139,7 @@ class LabelJob:
         }
         if self.warnings:
             fields["warnings"] = _encode(list(dict.fromkeys(self.warnings)))
-        for name in ("sentences", *self.options.drawings):
+        for name in ("sentences", *(name for name in DRAWINGS if name in self.options.extras)):
             fields[name] = json_array(sent[name] for sent in sentences)
         return _json_object(fields)
 

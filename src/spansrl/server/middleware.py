@@ -89,7 +89,7 @@ class _Exchange:
         headers = Headers(scope=scope)
         self._receive = receive
         self._send = send
-        self._server_state = state
+        self._state = state
         has_body = "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
         self._body_ended = not has_body
         self._is_ambiguous = "transfer-encoding" in headers and "content-length" in headers
@@ -105,7 +105,7 @@ class _Exchange:
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
             headers.update(COMMON_HEADERS)
-            if not self._body_ended or self._is_ambiguous or self._server_state.shutting_down.is_set():
+            if not self._body_ended or self._is_ambiguous or self._state.shutting_down.is_set():
                 headers["Connection"] = "close"
         elif not self._body_ended and not message.get("more_body", False):
             await self._send({**message, "more_body": True})

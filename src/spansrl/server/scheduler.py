@@ -130,11 +130,10 @@ class LabelBatch:
         self._pipeline = pipeline
         self._steps = entries[0].options.steps(pipeline, [entry.sentence for entry in entries])
 
-    def advance(self) -> list[RenderedSentence | Exception] | None:
+    def advance(self, seconds: float = math.inf) -> list[RenderedSentence | Exception] | None:
         """In a worker thread: label for a while; return one outcome per entry, or None to be continued."""
-        until = monotonic() + STEP_SECONDS if len(self.entries) == 1 else math.inf
         try:
-            labeled = self._continue(until)
+            labeled = self._continue(monotonic() + seconds)
             if labeled is None:
                 return None
             return [
@@ -144,31 +143,23 @@ class LabelBatch:
         except Exception as error:
             if len(self.entries) == 1:
                 return [error]
-            return [outcome for entry in self.entries for outcome in self._alone(entry)]
+            # Several failed together: label each alone, so that only the culprit fails.
+            alone = (LabelBatch(self._pipeline, [entry]).advance() for entry in self.entries)
+            return [outcome for outcomes in alone for outcome in outcomes or ()]
 
     def _continue(self, until: float) -> Sequence[Sentence] | None:
+        encoding = ENCODING * sum(len(entry.sentence) for entry in self.entries)
         try:
             while True:
                 left = next(self._steps)
-                self.done += self.left - left if self.done else self._encoding_cost
+                self.done += self.left - left if self.done else encoding
                 self.left = left
                 if monotonic() >= until:
                     return None
         except StopIteration as end:
-            self.done += self.left if self.done else self._encoding_cost
+            self.done += self.left if self.done else encoding
             labeled: Sequence[Sentence] = end.value
             return labeled
-
-    @property
-    def _encoding_cost(self) -> float:
-        return ENCODING * sum(len(entry.sentence) for entry in self.entries)
-
-    def _alone(self, entry: QueuedSentence) -> list[RenderedSentence | Exception]:
-        """Label one entry of several that failed together: only the culprit should fail."""
-        run = LabelBatch(self._pipeline, [entry])
-        while (outcomes := run.advance()) is None:
-            pass
-        return outcomes
 
 
 class Scheduler:
@@ -275,10 +266,8 @@ class Scheduler:
     async def _work(self) -> None:
         free = monotonic()  # since when there was work for this thread
         while self._requests or not self._closed:
-            while (
-                self._queue and not self._queue[0].can_run
-            ):  # its sentences were labeled with those of others
-                self._queue.popleft()
+            while self._queue and not self._queue[0].can_run:
+                self._queue.popleft()  # its sentences were labeled with those of others
             if uncut := [request for request in islice(self._queue, LOOKAHEAD) if request.needs_cutting]:
                 await self._cut(uncut)
             elif self._queue:
@@ -311,22 +300,23 @@ class Scheduler:
             self._settle(request)
 
     async def _label(self, request: ScheduledRequest, free: float) -> None:
-        run = request.paused.popleft() if request.paused else self._collect(request)
-        left, done, began = run.left, run.done, monotonic()
+        batch = request.paused.popleft() if request.paused else self._collect(request)
+        left, done, began = batch.left, batch.done, monotonic()
         self._settle(request)  # another thread may continue with the rest
-        outcomes = await self.in_thread(run.advance)
+        seconds = STEP_SECONDS if len(batch.entries) == 1 else math.inf
+        outcomes = await self.in_thread(lambda: batch.advance(seconds))
         seconds = monotonic() - began
-        self._measure(run.done - done, monotonic() - free)
-        for entry in run.entries:
-            entry.request.credit -= seconds / len(run.entries)
+        self._measure(batch.done - done, monotonic() - free)
+        for entry in batch.entries:
+            entry.request.credit -= seconds / len(batch.entries)
         if outcomes is None:
-            request.running_cost += run.left - left
-            request.paused.append(run)
+            request.running_cost += batch.left - left
+            request.paused.append(batch)
             self._settle(request)
             return
-        self.on_batch(len(run.entries))
-        for entry, outcome in zip(run.entries, outcomes, strict=True):
-            self._finish(entry, outcome, left if len(run.entries) == 1 else entry.cost)
+        self.on_batch(len(batch.entries))
+        for entry, outcome in zip(batch.entries, outcomes, strict=True):
+            self._finish(entry, outcome, left if len(batch.entries) == 1 else entry.cost)
 
     def _collect(self, request: ScheduledRequest) -> LabelBatch:
         """Take the next sentence of the request, and others that may be labeled with it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import chain, islice
@@ -188,16 +188,12 @@ def parse(model: type[Message], body: bytes | bytearray, limits: ServerLimits) -
     try:
         data = decode_json(body.decode())
     except UnicodeDecodeError as error:
-        raise _refusal(f"the body is not valid UTF-8 at byte {error.start}") from None
+        raise _invalid("the body", f"not valid UTF-8 at byte {error.start}") from None
     except RecursionError:
-        raise _refusal("the body's JSON is nested too deeply") from None
+        raise _invalid("the body", "JSON nested too deeply") from None
     except (DataError, ValueError) as error:
-        raise _refusal(f"the body is not valid JSON: {error}") from None
-    # Validation takes long for what is much too large, so that is refused before.
-    if details := list(islice(_check_shape(data, model, limits), _DETAILS)):
-        raise _refusal(_first("the body", details), details)
-    with _refusing("the body"):
-        return model.model_validate(data)
+        raise _invalid("the body", f"not valid JSON: {error}") from None
+    return _validated(model, data, "the body", _check_shape(data, model, limits))
 
 
 def parse_options(query: QueryParams) -> Options:
@@ -210,13 +206,22 @@ def parse_options(query: QueryParams) -> Options:
             found[name] = value == "true"
     with suppress(KeyError, ValueError):
         found["min_prob"] = float(found["min_prob"])
-    if details := list(islice(_unknown_fields(found, Options), _DETAILS)):
-        raise _refusal(_first("the query", details), details)
-    with _refusing("the query"):
-        options = Options.model_validate(found)
+    options = _validated(Options, found, "the query", _unknown_fields(found, Options))
     if options.predicates is not None and options.predicates.given:
-        raise _refusal("the query is invalid: put token indices in the lines")
+        raise _invalid("the query", "put token indices in the lines")
     return options
+
+
+def _validated(model: type[Message], data: object, what: str, problems: Iterator[dict[str, str]]) -> Message:
+    """The data as a message, unless there are problems; validating what is much too large would take long."""
+    details = list(islice(problems, _DETAILS))
+    try:
+        if not details:
+            return model.model_validate(data)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False, include_context=False)[:_DETAILS]
+        details = [{"where": ".".join(map(str, one["loc"]))[:200], "message": one["msg"]} for one in found]
+    raise _invalid(what, ": ".join(filter(None, details[0].values())), details)
 
 
 def _check_shape(data: object, model: type[BaseModel], limits: ServerLimits) -> Iterator[dict[str, str]]:
@@ -255,29 +260,14 @@ def _check_size(number: int, name: str, found: object, limits: ServerLimits) -> 
         raise _too_large(f"text {number} has {len(found)} characters; send at most {limits.text_chars}")
 
 
-@contextmanager
-def _refusing(what: str) -> Iterator[None]:
-    """Turn a ValidationError into an ApiError."""
-    try:
-        yield
-    except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False, include_context=False)[:_DETAILS]
-        details = [{"where": ".".join(map(str, one["loc"]))[:200], "message": one["msg"]} for one in found]
-        raise _refusal(_first(what, details), details) from None
-
-
-def _first(what: str, details: Sequence[dict[str, str]]) -> str:
-    return f"{what} is invalid: " + ": ".join(filter(None, details[0].values()))
-
-
 @lru_cache
 def _hint(name: str, known: tuple[str, ...]) -> str:
     near = get_close_matches(name.lower(), known, n=1)
     return f"; did you mean {near[0]!r}?" if near else f". Choose from: {', '.join(known)}"
 
 
-def _refusal(message: str, details: Sequence[dict[str, str]] = ()) -> ApiError:
-    return ApiError(422, "invalid", message, details=details)
+def _invalid(what: str, problem: str, details: Sequence[dict[str, str]] = ()) -> ApiError:
+    return ApiError(422, "invalid", f"{what} is invalid: {problem}", details=details)
 
 
 def _too_large(message: str) -> ApiError:

@@ -18,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 from spansrl.server.api_error import ApiError, ClientGoneError
 from spansrl.server.bodies import read_lines, wait_for_disconnect
 from spansrl.server.labeling import LabelJob, Options
+from spansrl.server.limits import ServerLimits
 from spansrl.server.schemas import Item, parse
 from spansrl.server.state import ServerState
 
@@ -31,23 +32,27 @@ class NumberedLine(NamedTuple):
 
 
 class Inbox:
-    """Lines that have been read and not yet answered: at most `limit` bytes and one line."""
+    """Lines that have been read and not yet answered: at most `body_bytes` and one line.
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    While there are such lines, `deadline` is off: a client may wait for answers before it sends more.
+    """
+
+    def __init__(self, limits: ServerLimits) -> None:
+        self._limits = limits
+        self.deadline: asyncio.Timeout | None = None  # of the next line, while lines are read
         self._size = 0
         self._lines: deque[NumberedLine] = deque()
         self._last = 0  # number of the last line that was put in
         self._changed = asyncio.Condition()
         self._ended = False
-        self._busy = False  # with lines that were taken out
         self.problem: tuple[int, ApiError] | None = None  # which line ended the stream early, and why
 
     async def put(self, line: NumberedLine) -> None:
         """Add a line when there is space; after the end it is dropped."""
         async with self._changed:
-            await self._changed.wait_for(lambda: self._ended or self._size < self._limit)
+            await self._changed.wait_for(lambda: self._ended or self._size < self._limits.body_bytes)
             if not self._ended:
+                self._set_deadline(None)
                 self._lines.append(line)
                 self._last = line.number
                 self._size += len(line.content)
@@ -69,13 +74,15 @@ class Inbox:
             self._ended = True
             self._changed.notify_all()
 
-    def has_pending_answers(self) -> bool:
-        return self._busy or bool(self._lines)
+    def _set_deadline(self, when: float | None) -> None:
+        if self.deadline is not None and not self.deadline.expired():
+            self.deadline.reschedule(when)
 
     async def take(self) -> list[NumberedLine]:
         """Lines for one batch; none after the end. What was taken before has been answered."""
         async with self._changed:
-            self._busy = False
+            if not self._lines:
+                self._set_deadline(asyncio.get_running_loop().time() + self._limits.read_seconds)
             await self._changed.wait_for(lambda: self._lines or self._ended)
             taken: list[NumberedLine] = []
             space = BATCH_BYTES
@@ -83,7 +90,6 @@ class Inbox:
                 taken.append(self._lines.popleft())
                 space -= len(taken[-1].content)
             self._size -= sum(len(line.content) for line in taken)
-            self._busy = bool(taken)
             self._changed.notify_all()
             return taken
 
@@ -100,7 +106,7 @@ class LabelStream:
         with self._state.stream():
             headers = [(b"content-type", MEDIA_TYPE.encode())]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
-            inbox = Inbox(self._state.limits.body_bytes)
+            inbox = Inbox(self._state.limits)
             try:
                 async with asyncio.TaskGroup() as group:
                     reading = group.create_task(self._read(Request(scope, receive), inbox))
@@ -113,13 +119,19 @@ class LabelStream:
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _read(self, request: Request, inbox: Inbox) -> None:
-        number = 0
+        number, limits = 0, self._state.limits
         try:
-            lines = read_lines(request, self._state.limits, has_pending_answers=inbox.has_pending_answers)
-            async for content in lines:
-                number += 1
-                if content.strip():
-                    await inbox.put(NumberedLine(number, content))
+            async with asyncio.timeout(limits.read_seconds) as inbox.deadline:
+                try:
+                    async for content in read_lines(request, limits):
+                        number += 1
+                        if content.strip():
+                            await inbox.put(NumberedLine(number, content))
+                finally:
+                    inbox.deadline = None
+        except TimeoutError:
+            message = f"the line was not complete within {limits.read_seconds:g} s"
+            await inbox.end((number + 1, ApiError(408, "too_slow", message)))
         except ClientGoneError:
             raise
         except ApiError as problem:
