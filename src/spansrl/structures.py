@@ -416,7 +416,7 @@ class Document:
 
     def statements(self, *, split: bool = False) -> Statements:
         """The statements of all sentences; see Sentence.statements."""
-        found: Statements = _statements().statements_of(self.sentences, split=split)
+        found: Statements = _statements().statements_of(self.sentences, split=split, id=self.id)
         return found
 
     def with_coreference(self, clusters: Iterable[Iterable[Any]]) -> Document:

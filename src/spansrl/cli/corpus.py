@@ -56,8 +56,9 @@ _SECONDS_TO_MEASURE = 30  # shorter runs mostly start up, so their rate means no
 @options.encoding
 @options.choice(
     "--rows",
-    ["argument", "sentence"],
-    "argument: flat rows, one per argument. sentence: nested rows, one per sentence.",
+    ["argument", "sentence", "statements"],
+    "argument: flat rows, one per argument. sentence: nested rows, one per sentence. "
+    "statements: flat rows of subject, relation and object.",
 )
 @options.choice("--to", ["jsonl", "csv", "parquet"], "Format of the rows; parquet needs the extra corpus.")
 @options.predicates("Types of predicates, such as verb,noun.  [default: all]")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING
 import click
 
 from spansrl.cli import options
-from spansrl.cli.label_input import INPUTS, Source, check_texts, source_of, typed_texts
-from spansrl.cli.label_output import OUTPUTS, format_to_write, write_labeled
+from spansrl.cli.label_input import (
+    INPUTS,
+    ColumnSource,
+    Source,
+    check_texts,
+    column_source,
+    source_of,
+    typed_texts,
+)
+from spansrl.cli.label_output import OUTPUTS, TABLES, format_to_write, write_labeled, write_statements
 from spansrl.cli.progress import progress_bar
 from spansrl.errors import ConfigError, ModelError
 from spansrl.formats.files import STANDARD_STREAM
@@ -32,6 +40,10 @@ Examples:
   spansrl label letters.txt --predicates verb,noun --min-prob 0.5 -o letters.csv
   spansrl label --from tokens --predicates 1 "They kept it ."
   curl -s https://example.org/news.txt | spansrl label | head -1
+\b
+Who did what to whom, as a table:
+  spansrl label letters.txt --rows statements -o statements.csv
+  spansrl label articles.csv --text body -o statements.xlsx
 \b
 With gold predicates, and with your own model:
   spansrl label --predicates given data/ewt/test.jsonl -o predicted.jsonl
@@ -59,6 +71,14 @@ With gold predicates, and with your own model:
     "[default: by the name of --out; pretty on a terminal, otherwise jsonl]",
 )
 @click.option(
+    "--rows",
+    type=click.Choice(["argument", "statements"]),
+    help="Rows of a table: one per argument, or statements (subject, relation, object).  "
+    "[default: argument, or statements for .xlsx and with --text]",
+)
+@click.option("--text", "text_column", help="Label a column of .csv, .jsonl or .parquet files.")
+@click.option("--id", "id_column", help="With --text: the column of the ids.  [default: file and line]")
+@click.option(
     "-o",
     "--out",
     default=STANDARD_STREAM,
@@ -82,6 +102,9 @@ def command(
     inputs: tuple[str, ...],
     input_format: str | None,
     output_format: str | None,
+    rows: str | None,
+    text_column: str | None,
+    id_column: str | None,
     out: str,
     predicates: str | None,
     min_prob: float | None,
@@ -116,7 +139,19 @@ def command(
     finds = directory.finds_predicates
     typed = not inputs and sys.stdin is not None and sys.stdin.isatty()
     named = () if typed else inputs or (STANDARD_STREAM,)
-    sources = [source_of(argument, input_format, guess=not finds) for argument in named]
+    sources: list[Source] | list[ColumnSource]
+    if text_column is not None:
+        sources = [column_source(inputs, text_column, id_column)]
+    elif id_column is not None:
+        raise click.UsageError("--id names a column of a table; give --text too")
+    else:
+        sources = [source_of(argument, input_format, guess=not finds) for argument in named]
+    if rows is None and (output_format == "xlsx" or (text_column is not None and output_format in TABLES)):
+        rows = "statements"
+    if rows == "statements" and output_format not in (*TABLES, "jsonl", "json", "pretty"):
+        raise click.UsageError(
+            f"--rows statements cannot be written as {output_format}; use --to csv or jsonl"
+        )
     predicates = predicates or (None if finds else "given")
     _check_given(predicates, sources, typed=typed, directory=directory.path if not finds else None)
     check_texts(sources, guessed=input_format is None)
@@ -144,13 +179,16 @@ def command(
             # The first results appear soon.
             labeled = replace(pipeline, first_window=1).label(sentences, predicates=predicates)
         auxiliaries = Wanted.of(predicates).is_choice
+        if rows == "statements":
+            write_statements(out, labeled, output_format)
+            return
         losses = write_labeled(out, labeled, output_format, pipeline.inventory, auxiliaries=auxiliaries)
     if losses:
         click.echo(f"spansrl: {losses}", err=True)
 
 
 def _check_given(
-    predicates: str | None, sources: list[Source], *, typed: bool, directory: Path | None
+    predicates: str | None, sources: Sequence[Source | ColumnSource], *, typed: bool, directory: Path | None
 ) -> None:
     """Refuse to look for given predicates in plain text; `directory` is a model that needs them."""
     if predicates != "given" or not (typed or any(source.is_plain for source in sources)):

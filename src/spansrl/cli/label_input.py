@@ -6,6 +6,8 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -19,6 +21,7 @@ from spansrl.structures import Sentence
 
 if TYPE_CHECKING:
     from spansrl.inference.pipeline import Pipeline
+    from spansrl.jobs.documents import InputOptions
 
 TEXT, TOKENS = "text", "tokens"
 INPUTS = (TEXT, TOKENS, *READABLE)
@@ -68,11 +71,44 @@ def source_of(argument: str, format: str | None, *, guess: bool) -> Source:
     return Source(format, argument)
 
 
-def check_texts(sources: Sequence[Source], *, guessed: bool) -> None:
+class ColumnSource(NamedTuple):
+    """Documents in the rows of tables; the `id` of a sentence is that of its document."""
+
+    paths: Sequence[str]
+    options: InputOptions
+    format: str | None = TEXT
+    path: str | None = None
+    text: str = ""
+    is_plain: bool = True
+
+    def sentences(self, pipeline: Pipeline, progress: Progress) -> Iterator[Sentence]:
+        from spansrl.jobs.documents import InputReader
+
+        for path in self.paths:
+            for document in InputReader(self.options).read(path):
+                if document.reason is not None:
+                    _warn(f"{document.where}: skipped: {document.reason}")
+                yield from (replace(sent, id=document.id) for sent in pipeline.sentences(document.text))
+
+
+def column_source(paths: Sequence[str], text: str, id: str | None) -> ColumnSource:
+    """Return the documents in a column of tables; raises DataError if no file has it."""
+    from spansrl.jobs.documents import InputOptions, check_columns, find_files
+
+    if not paths:
+        raise click.UsageError("--text names a column of a file; name the file too")
+    options = InputOptions(text=text, id=id)
+    found, _ = find_files(paths, leave_out=Path(os.devnull))
+    check_columns(found, options)
+    return ColumnSource(found, options)
+
+
+def check_texts(sources: Sequence[Source | ColumnSource], *, guessed: bool) -> None:
     """Warn about texts that may have been meant as something else."""
     for source in sources:
         if guessed and source.format == TEXT and source.path is not None and _DATA.search(source.path):
-            _warn(f"{source.path} is labeled as plain text; name its format with --from")
+            advice = "name its format with --from, or a column with --text"
+            _warn(f"{source.path} is labeled as plain text; {advice}")
     words = [source.text for source in sources if source.path is None and len(source.text.split()) == 1]
     if 1 < len(words) == len(sources):
         _warn(f"{len(words)} texts of one word each; if they are one text, put it in quotes")

@@ -4,31 +4,36 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from spansrl.checks import Json
 from spansrl.errors import DataError, FormatError
 from spansrl.formats import WRITABLE, Losses, open_output, write_sentences
 from spansrl.formats.detect import format_of_name
 from spansrl.formats.files import STANDARD_STREAM, plain_name
 from spansrl.formats.jsonl import jsonl_lines
+from spansrl.formats.spreadsheet import write_workbook
+from spansrl.statements import STATEMENT_COLUMNS, Statements, statements_of
 from spansrl.structures import ROW_COLUMNS, Sentence
 
 if TYPE_CHECKING:
     from spansrl.inventory import RoleInventory
 
 PRETTY, PARQUET = "pretty", "parquet"
-OUTPUTS = (PRETTY, "json", "csv", "tsv", "html", "svg", PARQUET, *WRITABLE)
+TABLES = ("csv", "tsv", "xlsx", PARQUET)
+OUTPUTS = (PRETTY, "json", "html", "svg", *TABLES, *WRITABLE)
 
-_EXTENSIONS = {f".{name}": name for name in ("json", "csv", "tsv", "html", "svg", PARQUET)}
+_EXTENSIONS = {f".{name}": name for name in ("json", "html", "svg", *TABLES)}
 _EXTENSIONS |= {".txt": PRETTY, ".htm": "html"}
 _GROUP = 1000  # sentences per row group of a Parquet file
 
@@ -55,8 +60,11 @@ def write_labeled(
         return write_sentences(path, sentences, format, stream=True)
     if not auxiliaries and format != "json":
         sentences = map(Sentence.without_auxiliaries, sentences)
-    if format == PARQUET:
-        _write_parquet(sentences, path)
+    if format in (PARQUET, "xlsx"):
+        from spansrl.jobs.rows import ARGUMENT_COLUMNS
+
+        groups = (sent.rows(number=number) for number, sent in enumerate(sentences))
+        _write_binary(path, groups, {column: ARGUMENT_COLUMNS[column] for column in ROW_COLUMNS}, format)
         return None
     with open_output(path, stream=True) as output:
         encoding = sys.stdout.encoding if path == STANDARD_STREAM and format == PRETTY else "utf-8"
@@ -83,30 +91,65 @@ def _drawn(sentences: Iterable[Sentence], path: str, frames: RoleInventory | Non
 
 def _json(sentences: Iterable[Sentence], path: str, frames: RoleInventory | None) -> Iterator[str]:
     """Yield one JSON array, with one line per sentence."""
-    separator = "[\n"
-    for line in jsonl_lines(sentences, path):
-        yield separator + line
-        separator = ",\n"
-    yield "[]\n" if separator == "[\n" else "\n]\n"
+    return _json_rows(jsonl_lines(sentences, path))
 
 
 def _table(
     sentences: Iterable[Sentence], path: str, frames: RoleInventory | None, *, dialect: str
 ) -> Iterator[str]:
     """Yield a header and one row per argument, as in `Sentence.rows`."""
+    return _lines((sent.rows(number=number) for number, sent in enumerate(sentences)), ROW_COLUMNS, dialect)
+
+
+def _lines(groups: Iterable[list[Json]], columns: Iterable[str], dialect: str) -> Iterator[str]:
     buffer = io.StringIO()
-    table = csv.DictWriter(buffer, ROW_COLUMNS, dialect=dialect, lineterminator="\n")
+    table = csv.DictWriter(buffer, list(columns), dialect=dialect, lineterminator="\n")
     table.writeheader()
-    for number, sent in enumerate(sentences):
+    for rows in groups:
         # A row stays one line, for cut, awk and wc: a line break in the text of an argument becomes a space.
         table.writerows(
             {key: " ".join(cell.split()) if isinstance(cell, str) else cell for key, cell in row.items()}
-            for row in sent.rows(number=number)
+            for row in rows
         )
         yield buffer.getvalue().encode("utf-8", "replace").decode()
         buffer.seek(0)
         buffer.truncate()
     yield buffer.getvalue()  # the header, if there was no sentence
+
+
+def write_statements(path: str, sentences: Iterable[Sentence], format: str) -> None:
+    """Write the statements of sentences as they arrive."""
+    groups = ([one.row() for one in found] for found in _statements(sentences))
+    if format in (PARQUET, "xlsx"):
+        _write_binary(path, groups, STATEMENT_COLUMNS, format)
+        return
+    pieces: Iterable[str]
+    if format == PRETTY:
+        pieces = (f"{one}\n" for found in _statements(sentences) for one in found)
+    elif format in ("csv", "tsv"):
+        pieces = _lines(groups, STATEMENT_COLUMNS, "excel" if format == "csv" else "excel-tab")
+    else:
+        rows = (json.dumps(row, ensure_ascii=False) for rows in groups for row in rows)
+        pieces = _json_rows(rows) if format == "json" else (f"{row}\n" for row in rows)
+    with open_output(path, stream=True) as output:
+        for piece in pieces:
+            output.write(piece.encode("utf-8", "replace"))
+            output.flush()
+
+
+def _statements(sentences: Iterable[Sentence]) -> Iterator[Statements]:
+    """The statements of each sentence; sentences are numbered from the beginning of their document."""
+    for _, own in groupby(sentences, key=lambda sent: sent.id):
+        for number, sent in enumerate(own):
+            yield statements_of([sent], first=number)
+
+
+def _json_rows(rows: Iterable[str]) -> Iterator[str]:
+    separator = "[\n"
+    for row in rows:
+        yield separator + row
+        separator = ",\n"
+    yield "[]\n" if separator == "[\n" else "\n]\n"
 
 
 def _page(sentences: Iterable[Sentence], path: str, frames: RoleInventory | None) -> Iterator[str]:
@@ -139,15 +182,18 @@ _WRITERS: dict[str, Callable[[Iterable[Sentence], str, RoleInventory | None], It
 }
 
 
-def _write_parquet(sentences: Iterable[Sentence], path: str) -> None:
+def _write_binary(path: str, groups: Iterable[list[Json]], columns: Mapping[str, Any], format: str) -> None:
+    """Write groups of rows as Parquet or as an Excel workbook."""
     if path == STANDARD_STREAM:
-        raise click.UsageError("Parquet cannot be written to standard output; name a file with -o")
+        name = {PARQUET: "Parquet", "xlsx": "An Excel workbook"}[format]
+        raise click.UsageError(f"{name} cannot be written to standard output; name a file with -o")
+    stream = iter(groups)
+    if format == "xlsx":
+        with open_output(path) as output:
+            write_workbook(output, list(columns), (list(row.values()) for rows in stream for row in rows))
+        return
     from spansrl.jobs.parquet import schema_of, write_groups
-    from spansrl.jobs.rows import ARGUMENT_COLUMNS
 
-    schema = schema_of({column: ARGUMENT_COLUMNS[column] for column in ROW_COLUMNS})
-    numbered = enumerate(sentences)
-    groups = iter(lambda: list(islice(numbered, _GROUP)), [])
+    many = iter(lambda: list(islice(stream, _GROUP)), [])
     with open_output(path) as output:
-        rows = ([row for number, sent in group for row in sent.rows(number=number)] for group in groups)
-        write_groups(output, rows, schema)
+        write_groups(output, ([row for rows in group for row in rows] for group in many), schema_of(columns))

@@ -122,8 +122,8 @@ def run(
     """
     if job.to == "parquet" and find_spec("pyarrow") is None:
         raise MissingExtraError("Parquet output", "corpus")
-    if job.to == "csv" and job.labels.rows != "argument":
-        raise ConfigError("CSV holds flat rows only; use --rows argument, or --to jsonl")
+    if job.to == "csv" and job.labels.rows == "sentence":
+        raise ConfigError("CSV holds flat rows only; use --rows argument or statements, or --to jsonl")
     paths, skipped = find_files(job.inputs, leave_out=job.out)
     if not paths:
         kinds = ", ".join(SUFFIXES)

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, Literal
 from spansrl.checks import Json
 from spansrl.errors import DataError
 from spansrl.formats.files import open_output
-from spansrl.jobs.rows import ARGUMENT_COLUMNS, Rows
+from spansrl.jobs.rows import COLUMNS, Rows
 
 if sys.platform != "win32":
     import fcntl
@@ -130,7 +130,7 @@ def write_shard(directory: JobDirectory, rows: Sequence[Json], kind: Rows, recei
             parquet.write_rows(stream, rows, kind)
     elif directory.to == "csv":
         text = io.StringIO()
-        table = csv.DictWriter(text, ARGUMENT_COLUMNS, lineterminator="\n")
+        table = csv.DictWriter(text, COLUMNS[kind], lineterminator="\n")
         table.writeheader()
         table.writerows(rows)
         with open_durable(path) as stream:

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, cast
 
 from spansrl.checks import Json
 from spansrl.errors import MissingExtraError
-from spansrl.jobs.rows import ARGUMENT_COLUMNS, SENTENCE_COLUMNS, Rows
+from spansrl.jobs.rows import COLUMNS, Rows
 
 try:
     import pyarrow as pa
@@ -16,7 +16,7 @@ except ImportError as error:
     raise MissingExtraError("Parquet", "corpus") from error
 
 BATCH_BYTES = 1 << 24  # of rows that are read at once
-_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 
 
 def schema_of(columns: Mapping[str, Any]) -> Any:
@@ -30,7 +30,7 @@ def _arrow(kind: Any) -> Any:
     return pa.list_(_arrow(kind[0])) if isinstance(kind, list) else _TYPES[kind]
 
 
-SCHEMAS = {"argument": schema_of(ARGUMENT_COLUMNS), "sentence": schema_of(SENTENCE_COLUMNS)}
+SCHEMAS = {kind: schema_of(columns) for kind, columns in COLUMNS.items()}
 
 
 def write_rows(stream: BinaryIO, rows: Sequence[Json], kind: Rows) -> None:

@@ -1,4 +1,4 @@
-"""A labeled document as rows: one per argument, flat, or one per sentence in the wire format.
+"""A labeled document as rows: one per argument or statement, flat, or one per sentence.
 
 Every row has every column, so that tools which infer a schema infer the same one from any shard. The names
 are those of `Document.rows()`.
@@ -6,12 +6,14 @@ are those of `Document.rows()`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from spansrl.checks import Json
+from spansrl.statements import STATEMENT_COLUMNS
 from spansrl.structures import Document, Sentence
 
-Rows = Literal["argument", "sentence"]
+Rows = Literal["argument", "sentence", "statements"]
 
 # Column -> type; a list holds the type of its items. Parquet files have exactly these schemas.
 ARGUMENT_COLUMNS = {
@@ -93,4 +95,15 @@ def _filled(values: Any, kind: Any) -> Any:
     return kind(values)
 
 
-ROWS = {"argument": argument_rows, "sentence": sentence_rows}
+def statement_rows(document: Document, id: str) -> list[Json]:
+    """Return one row per statement; a document without statements has one row too."""
+    rows = [_filled(row | {"id": id}, STATEMENT_COLUMNS) for row in document.statements().rows()]
+    return rows or [_filled({"id": id}, STATEMENT_COLUMNS)]
+
+
+ROWS = {"argument": argument_rows, "sentence": sentence_rows, "statements": statement_rows}
+COLUMNS: Mapping[str, Mapping[str, Any]] = {
+    "argument": ARGUMENT_COLUMNS,
+    "sentence": SENTENCE_COLUMNS,
+    "statements": STATEMENT_COLUMNS,
+}

@@ -1,6 +1,7 @@
 """Statements: who did what to whom, as rows and graphs, derived from propositions by documented rules."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from spansrl.language.english.phrases import PhraseParse
 from spansrl.statements.coreference import with_coreference as with_coreference
@@ -19,24 +20,26 @@ def statement_of(prop: Proposition, words: Words) -> Statement:
     return statement_in(SentenceView(words, [others[pred] for pred in sorted(others)]), prop)
 
 
-def statements_of(sentences: Iterable[Sentence], *, split: bool = False) -> Statements:
-    """The statements of sentences.
+def statements_of(
+    sentences: Iterable[Sentence], *, split: bool = False, id: str | None = None, first: int = 0
+) -> Statements:
+    """The statements of sentences, which are numbered from `first`; `id` is that of their document.
 
     Auxiliaries have none, nor do predicates without subject and object, unless they are commands.
     """
     found: list[Statement] = []
-    for number, sent in enumerate(sentences):
-        if not sent.props:
+    for number, sent in enumerate(sentences, first):
+        words = sent.props[0].words if sent.props else None
+        if words is None:
             continue
-        words = sent.props[0].words
-        assert words is not None
         view = SentenceView(words, sent.props)
         for prop in sent.props:
             if view.types[prop.pred] != "auxiliary":
-                statement = statement_in(view, prop, number)
-                parts = (statement.subject, statement.object)
-                if parts != (None, None) or statement.context == "imperative":
-                    found += statement.split() if split else [statement]
+                one = replace(
+                    statement_in(view, prop), sentence=number, id=id if sent.id is None else sent.id
+                )
+                if one.subject or one.object or one.context == "imperative":
+                    found += one.split() if split else [one]
     return Statements(found)
 
 

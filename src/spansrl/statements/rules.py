@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 from spansrl.inventory.frame_index import propbank_role
 from spansrl.language.english import phrases
@@ -164,6 +165,13 @@ class Draft:
             if is_particle and tag(role) in ("DIR", "GOL", "ADV", "PRD", "2", "4") and part.start > self.pred:
                 del self.roles[role]
                 return [self.view.word(part.start)]
+        # A particle without a label, at the end of a clause: "turned the lights off".
+        ends = [self.pred + 1, *(part.end for part in self.roles.values() if part.start == self.pred + 1)]
+        taken = {t for part in self.roles.values() for t in range(part.start, part.end)}
+        for t in ends:
+            ends_clause = phrases.ends_clause(self.view.word(t + 1))
+            if self.view.word(t) in phrases.PARTICLES and t not in taken and ends_clause:
+                return [self.view.word(t)]
         return []
 
     def _auxiliaries(self) -> list[int]:
@@ -278,10 +286,11 @@ class Draft:
 
     @property
     def is_existential(self) -> bool:
-        return self.lemma == "be" and "there" in (
-            *(self.view.word(t) for t in range(max(0, self.pred - 3), self.pred)),
-            self.view.word(self.pred + 1),
-        )
+        if self.lemma != "be":
+            return False
+        near = [*range(max(0, self.pred - 3), self.pred), self.pred + 1]
+        found = [t for t in near if self.view.word(t) == "there"]
+        return any(not any(part.start <= t < part.end for part in self.roles.values()) for t in found)
 
     @property
     def lemma(self) -> str:
@@ -321,16 +330,16 @@ class Draft:
     @property
     def relation(self) -> str:
         words = [self.lemma, *self.particles]
-        if self.type == "verb":
-            light = self.get("PRR")
-            if self.is_existential:
-                words = ["exist"]
-            elif light is not None and self.prop.sense is not None and self.prop.sense.endswith(".LV"):
-                words.append(light.text)
-            elif self.passive and (self.subject is None or tag(self.subject.role) not in ("0", "A", "GA")):
-                words[:1] = ["be", self.word]
-        elif self.type == "adjective":
+        light = self.get("LVB")
+        if self.type == "adjective":
             words = ["be", self.word]
+        elif light is not None and light.start in self.view.drafts:  # "took a look"
+            between = [self.view.word(t) for t in range(light.end, self.pred)]
+            words = [self.view.drafts[light.start].lemma, *(between if len(between) < 3 else ()), self.word]
+        elif self.is_existential:
+            words = ["exist"]
+        elif self.passive and (self.subject is None or tag(self.subject.role) not in ("0", "A", "GA")):
+            words[:1] = ["be", self.word]
         found = self.object
         if found is not None and found.preposition and tag(found.role) != "0":
             if self.is_existential and tag(found.role) in _GOALS:
@@ -339,20 +348,20 @@ class Draft:
         return " ".join(words)
 
 
-def statement_in(view: SentenceView, prop: Proposition, number: int = 0) -> Statement:
+def statement_in(view: SentenceView, prop: Proposition) -> Statement:
     """The statement of one of the view's propositions."""
     draft = view.drafts[prop.pred]
     subject = draft.subject or _borrowed_subject(view, draft, set())
     found, used = draft.object, {id(draft.subject), id(draft.object)}
     place = draft.get("LOC")
-    named = {
+    named: dict[str, Any] = {
         "time": draft.get("TMP"),
         "place": place,
         "manner": draft.get("MNR"),
         "cause": draft.get(*_CAUSES),
     }
     used |= {id(part) for part in named.values()}
-    hidden = ("NEG", "MOD", "DIS", "PRR")
+    hidden = ("NEG", "MOD", "DIS", "PRR", "LVB")
     others = (part for part in draft.roles.values() if id(part) not in used and tag(part.role) not in hidden)
     words = view.words
     span: tuple[int | None, int | None] = (None, None)
@@ -380,7 +389,6 @@ def statement_in(view: SentenceView, prop: Proposition, number: int = 0) -> Stat
         context=context,
         prob=None if all(one is None for one in probs) else prob,
         relation_span=span,
-        sentence=number,
         sentence_text=words.text if words.text is not None else " ".join(words.tokens),
     )
 

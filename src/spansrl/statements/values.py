@@ -110,7 +110,8 @@ class Statement:
     context: str | None = None
     prob: float | None = None
     relation_span: tuple[int | None, int | None] = (None, None)
-    sentence: int = 0
+    id: str | None = None  # of the document
+    sentence: int = 0  # its number in the document
     sentence_text: str = ""
 
     def __str__(self) -> str:
@@ -145,7 +146,17 @@ class Statement:
             or None
         )
         out["relation_start"], out["relation_end"] = self.relation_span
-        for name in ("relation", "negated", "denied_by", "modal", "voice", "context", "prob", "sentence"):
+        for name in (
+            "relation",
+            "negated",
+            "denied_by",
+            "modal",
+            "voice",
+            "context",
+            "prob",
+            "id",
+            "sentence",
+        ):
             out[name] = getattr(self, name)
         out["text"] = self.sentence_text
         for name in ("pred", "lemma", "sense", "type"):
@@ -165,6 +176,7 @@ class Statement:
 
 # Column -> type. Offsets are those of the document.
 STATEMENT_COLUMNS: dict[str, type] = {
+    "id": str,
     "sentence": int,
     **dict.fromkeys(("subject", "relation", "object", "others", "time", "place", "manner", "cause"), str),
     "negated": bool,

@@ -158,6 +158,11 @@ def is_punctuation(word: str) -> bool:
     return word not in _SYMBOLS and _PUNCTUATION.fullmatch(word) is not None
 
 
+def ends_clause(following: str) -> bool:
+    """Whether the word before this one is the last of its clause."""
+    return not following or is_punctuation(following) or following in _CONJUNCTIONS | SUBORDINATORS
+
+
 def is_adverb(word: str) -> bool:
     return word in _ADVERBS or (len(word) > 4 and word.endswith("ly") and word not in _NOT_ADVERBS)
 
