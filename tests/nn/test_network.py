@@ -278,7 +278,12 @@ def with_other_shape(tensors):
     return tensors | {"output.roles": tensors["output.roles"][:-1].clone()}
 
 
+def with_no_number(tensors):
+    return tensors | {"output.roles": torch.full_like(tensors["output.roles"], float("nan"))}
+
+
 DAMAGED_WEIGHTS = {
+    "no number": (with_no_number, "'output.roles' has values that are not numbers"),
     "missing tensor": (without_first, "1 tensors are missing, among them 'embedder.vectors.weight'"),
     "foreign tensor": (with_another, "1 tensors do not belong to this model, among them 'surplus'"),
     "wrong shape": (with_other_shape, "'output.roles' has shape .*, expected"),

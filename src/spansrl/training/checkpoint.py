@@ -115,6 +115,8 @@ def load_weights(path: Path, module: nn.Module) -> None:
             raise ModelError(
                 f"{path}: {name!r} has shape {tuple(tensor.shape)}, expected {tuple(own[name].shape)}"
             )
+        if tensor.isnan().any():
+            raise ModelError(f"{path}: {name!r} has values that are not numbers; get the model again")
     module.load_state_dict(tensors)
 
 
