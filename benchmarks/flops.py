@@ -19,7 +19,7 @@ import numpy as np
 import onnxruntime  # type: ignore[import-untyped]
 
 from spansrl.inference.pipeline import Pipeline
-from spansrl.inference.runtime import Graph, OnnxModel
+from spansrl.inference.runtime import OnnxGraph, OnnxModel
 from spansrl.structures import Sentence
 
 PRODUCTS = ("MatMul", "Gemm")
@@ -38,7 +38,7 @@ def operations(srl: Pipeline, sentences: Sequence[Sentence]) -> float:
         return sum(_products(Path(session.end_profiling())) for session in sessions)
 
 
-def _profiled(graph: Graph, folder: str) -> Any:
+def _profiled(graph: OnnxGraph, folder: str) -> Any:
     """Let a graph run in a session that notes what it does."""
     options = onnxruntime.SessionOptions()
     options.enable_profiling = True

@@ -23,8 +23,8 @@ from spansrl.nn.embedders.layered import LayeredEmbedder
 from spansrl.nn.network import Network
 from spansrl.nn.outputs import OUTPUTS
 from spansrl.structures import Argument, Proposition, Sentence, Span
-from spansrl.training.config import Config, config_from_dict
 from spansrl.training.loop import make_optimizer
+from spansrl.training.run_config import Config, config_from_dict
 
 N, T, LAYERS, WIDTH, ROLES = 64, 25, 7, 384, 58
 

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from spansrl.language.english.tokenizer import split
-from spansrl.language.english.tokenizer.lexicon import (
+from spansrl.language.english.tokenizer.token_lists import (
     ABBREVIATIONS,
     CONTRACTIONS,
     EMOTICONS,

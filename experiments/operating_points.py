@@ -34,7 +34,7 @@ from spansrl.formats import read_sentences
 from spansrl.inference.model import score_propositions
 from spansrl.inventory import PROPBANK, RoleTable
 from spansrl.structures import Sentence
-from spansrl.training.ensembles import load_torch_model
+from spansrl.training.ensemble_directories import load_torch_model
 
 ROOT = Path(__file__).resolve().parents[1]
 OUTPUTS = ("span", "segmental", "label", "crf", "softmax")

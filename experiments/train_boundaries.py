@@ -17,8 +17,14 @@ from pathlib import Path
 import numpy as np
 from tokenizer_scores import RawText, raw_text, scores
 
-from spansrl.language.english.tokenizer.boundaries import Gap, Paragraph, features, gap_between, is_candidate
-from spansrl.language.english.tokenizer.words import scan
+from spansrl.language.english.tokenizer.scanner import scan
+from spansrl.language.english.tokenizer.sentence_boundaries import (
+    Gap,
+    Paragraph,
+    features,
+    gap_between,
+    is_candidate,
+)
 
 OUT = Path(__file__).resolve().parents[1] / "src" / "spansrl" / "tokenize" / "boundaries.json"
 

@@ -12,7 +12,7 @@ from spansrl.structures import Argument, Proposition, Sentence, Span
 
 if TYPE_CHECKING:
     from spansrl.nn.network import Network
-    from spansrl.training.config import Config
+    from spansrl.training.run_config import Config
 
 
 def role_table(names) -> RoleTable:
@@ -78,7 +78,7 @@ SENTENCES = (
 
 def make_config(**sections: dict) -> Config:
     """Small widths and no dropout, but for what is given."""
-    from spansrl.training.config import config_from_dict
+    from spansrl.training.run_config import config_from_dict
 
     raw = {
         "embedder": {"width": 12, "min_count": 1},

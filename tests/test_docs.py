@@ -24,7 +24,7 @@ from spansrl.cli import COMMANDS, cli
 from spansrl.corpora.ewt import build_ewt
 from spansrl.formats import write_sentences
 from spansrl.inference.loading import shipped_model
-from spansrl.training.config import load_config
+from spansrl.training.run_config import load_config
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "examples" / "sample"

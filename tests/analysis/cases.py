@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from builders import make_sentence
-from spansrl.analysis import Inputs, Settings, make_system
+from spansrl.analysis import Inputs, ReportSettings, make_system
 
 GOLD = [
     replace(
@@ -50,7 +50,7 @@ TRAIN = [make_sentence("They start it", (1, ("A0", 0, 1), ("A1", 2, 3)))]
 
 def make_inputs(**more) -> Inputs:
     """The corpus with both systems; everything is frequent."""
-    settings = more.pop("settings", Settings(samples=200, min_count=1))
+    settings = more.pop("settings", ReportSettings(samples=200, min_count=1))
     systems = [make_system("span", GOLD, SPAN), make_system("crf", GOLD, CRF)]
     return Inputs(GOLD, systems, settings=settings, **more)
 

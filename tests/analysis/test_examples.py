@@ -5,14 +5,14 @@ from __future__ import annotations
 from cases import GOLD, make_inputs
 
 from builders import make_sentence
-from spansrl.analysis import Inputs, Settings, make_system
+from spansrl.analysis import Inputs, ReportSettings, make_system
 from spansrl.analysis.confusion import confusion
-from spansrl.analysis.examples import examples
+from spansrl.analysis.error_examples import examples
 from spansrl.analysis.repairs import errors
 
 
 def items(**settings):
-    (part,) = examples(make_inputs(settings=Settings(**settings))).parts
+    (part,) = examples(make_inputs(settings=ReportSettings(**settings))).parts
     return part.items
 
 
@@ -43,7 +43,9 @@ def test_the_note_distinguishes_no_errors_from_no_requested_examples():
     def note(inputs):
         return examples(inputs).parts[0].note
 
-    assert note(make_inputs(settings=Settings(examples=0))) == "No examples were requested (--examples 0)."
+    assert (
+        note(make_inputs(settings=ReportSettings(examples=0))) == "No examples were requested (--examples 0)."
+    )
     assert note(Inputs(GOLD, [make_system("gold", GOLD, GOLD)])) == "No errors."
 
 

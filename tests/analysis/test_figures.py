@@ -10,11 +10,11 @@ from cases import CRF, GOLD, SPAN, TRAIN, make_inputs, table
 
 from builders import make_sentence
 from spansrl.analysis import Inputs, build_sections, make_system
-from spansrl.analysis.boundaries import boundaries
+from spansrl.analysis.boundary_accuracy import boundaries
 from spansrl.analysis.confusion import confusion, short_name
-from spansrl.analysis.inputs import predicate_name, span_text
-from spansrl.analysis.labels import labels
+from spansrl.analysis.label_accuracy import labels
 from spansrl.analysis.overall import overall
+from spansrl.analysis.report_inputs import predicate_name, span_text
 from spansrl.errors import DataError
 from spansrl.evaluation import breakdown, official_report, score
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import make_sentence
-from spansrl.analysis import Inputs, Settings, build_sections, make_system
+from spansrl.analysis import Inputs, ReportSettings, build_sections, make_system
 from spansrl.analysis.decoders import compare_decoders, decoders, overlaps, repeats_core
 from spansrl.analysis.embeddings import cosines, embeddings, kind_of, project
 from spansrl.analysis.neighbors import neighbors, predicted_arguments
@@ -90,7 +90,7 @@ def with_vectors(inputs):
 
 
 def test_neighbors_that_agree_are_counted_for_right_and_wrong_predictions():
-    settings = Settings(neighbors=2, min_count=1)
+    settings = ReportSettings(neighbors=2, min_count=1)
     section = neighbors(with_vectors(make_inputs(train=TRAINING, settings=settings)))
     rows = {row["of 2 neighbors agree"]: row for row in table(section, "consistency")}
     # AM-DIR has two training spans right there; A0, A1 and AM-TMP have one each, so the second is another.
@@ -114,7 +114,7 @@ def test_neighbors_that_agree_are_counted_for_right_and_wrong_predictions():
 
 
 def test_misclassified_spans_are_listed_with_their_neighbors():
-    settings = Settings(neighbors=2, min_count=1)
+    settings = ReportSettings(neighbors=2, min_count=1)
     section = neighbors(with_vectors(make_inputs(train=TRAINING, settings=settings)))
     first, second = table(section, "neighbors")
     assert (first["span"], first["predicate"], first["gold"], first["predicted"]) == (
@@ -133,7 +133,7 @@ def test_misclassified_spans_are_listed_with_their_neighbors():
 
 
 def test_requested_spans_come_first_whether_right_or_wrong():
-    settings = Settings(neighbors=1, spans=("TODAY",))
+    settings = ReportSettings(neighbors=1, spans=("TODAY",))
     section = neighbors(with_vectors(make_inputs(train=TRAINING, settings=settings)))
     assert [row["span"] for row in table(section, "neighbors")] == ["today", "across the border"]
 
@@ -141,7 +141,7 @@ def test_requested_spans_come_first_whether_right_or_wrong():
 def test_a_long_span_is_found_by_all_of_its_words_and_an_unpredicted_one_is_noted():
     words = " ".join(f"word{k}" for k in range(30))
     gold = [make_sentence(f"Go {words}", (0, ("A1", 1, 31)))]
-    settings = Settings(neighbors=1, spans=(words.upper().replace(" ", "  "), "no such"))
+    settings = ReportSettings(neighbors=1, spans=(words.upper().replace(" ", "  "), "no such"))
     inputs = Inputs(gold, [make_system("span", gold, gold)], train=TRAINING, settings=settings)
     section = neighbors(with_vectors(inputs))
     (row,) = table(section, "neighbors")
@@ -161,7 +161,7 @@ def test_a_long_span_is_found_by_all_of_its_words_and_an_unpredicted_one_is_note
 def test_neighbors_are_skipped_where_there_is_nothing_to_search(answer, train, lack):
     words = " ".join(GOLD[0].tokens)
     system = make_system("span", GOLD[:1], [make_sentence(words, answer)])
-    inputs = Inputs(GOLD[:1], [system], train=train, model=FakeModel(), settings=Settings(neighbors=3))
+    inputs = Inputs(GOLD[:1], [system], train=train, model=FakeModel(), settings=ReportSettings(neighbors=3))
     section = neighbors(inputs)
     assert section.skipped.startswith(lack.rstrip("."))
     assert section.parts == ()
@@ -220,7 +220,9 @@ def test_cosines_of_a_zero_row_are_zero():
 
 
 def test_too_few_frequent_labels_leave_the_embeddings_out():
-    section = embeddings(make_inputs(model=FakeModel(rows=np.eye(5)), settings=Settings(min_count=1000)))
+    section = embeddings(
+        make_inputs(model=FakeModel(rows=np.eye(5)), settings=ReportSettings(min_count=1000))
+    )
     assert "--min-count" in section.skipped
 
 

@@ -14,7 +14,7 @@ from cases import GOLD, SPAN, make_inputs
 from test_model_sections import TRAINING, with_vectors
 
 from browser import console_errors, requested_urls
-from spansrl.analysis import SECTIONS, Inputs, Settings, build_sections, make_system, write_report
+from spansrl.analysis import SECTIONS, Inputs, ReportSettings, build_sections, make_system, write_report
 from spansrl.analysis.charts import FORMATS
 from spansrl.errors import FormatError
 from spansrl.formats import write_sentences
@@ -28,7 +28,7 @@ EVIL = '<script>alert("x")</script>'
 def report(tmp_path):
     """A report with every section that the small corpus allows, embeddings too."""
     inputs = with_vectors(
-        make_inputs(train=TRAINING, settings=Settings(samples=50, min_count=1, neighbors=2))
+        make_inputs(train=TRAINING, settings=ReportSettings(samples=50, min_count=1, neighbors=2))
     )
     inputs.model.rows = np.array([[1, 0], [0, 1], [1, 1], [0.5, 1], [-1, 0.2]])
     sections = build_sections(inputs)
@@ -159,7 +159,9 @@ def test_a_phone_need_not_scroll_sideways_whatever_the_names(tmp_path, browser):
     long = "a-name-without-end_" * 20
     sent = replace(GOLD[0], id=long, tokens=(long, *GOLD[0].tokens[1:]))
     wrong = replace(SPAN[0], tokens=sent.tokens, props=(replace(SPAN[0].props[0], args=()),))
-    inputs = Inputs([sent], [make_system(long, [sent], [wrong])], settings=Settings(samples=10, min_count=1))
+    inputs = Inputs(
+        [sent], [make_system(long, [sent], [wrong])], settings=ReportSettings(samples=10, min_count=1)
+    )
     write_report(tmp_path, long, {"Gold": long}, build_sections(inputs))
     size = browser.get_window_size()
     browser.set_window_size(500, 900)
@@ -172,7 +174,9 @@ def test_a_phone_need_not_scroll_sideways_whatever_the_names(tmp_path, browser):
 def test_data_is_shown_as_text_on_the_page(tmp_path, browser):
     sent = replace(GOLD[0], tokens=(EVIL, "start", "'\"", "&amp;", "\x1b[31m"), id=EVIL)
     wrong = replace(SPAN[0], tokens=sent.tokens, props=(replace(SPAN[0].props[0], args=()),))
-    inputs = Inputs([sent], [make_system(EVIL, [sent], [wrong])], settings=Settings(samples=10, min_count=1))
+    inputs = Inputs(
+        [sent], [make_system(EVIL, [sent], [wrong])], settings=ReportSettings(samples=10, min_count=1)
+    )
     write_report(tmp_path, EVIL, {EVIL: EVIL}, build_sections(inputs))
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
 

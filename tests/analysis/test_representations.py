@@ -14,7 +14,7 @@ from spansrl.inference.directory import ENCODER_GRAPH
 from spansrl.inference.model import score_propositions
 from spansrl.nn.ensembles import Mixture
 from spansrl.training.checkpoint import WEIGHTS, save_description, save_weights
-from spansrl.training.ensembles import save_ensemble
+from spansrl.training.ensemble_directories import save_ensemble
 
 
 def saved(directory, seed=1, **sections):

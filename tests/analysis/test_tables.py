@@ -9,20 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spansrl.analysis.tables import (
-    Column,
     Table,
+    TableColumn,
     columns,
     hidden_rows,
     table_csv,
     table_latex,
     table_markdown,
 )
-from spansrl.visualize.characters import visible
+from spansrl.visualize.printable import visible
 
 TABLE = Table(
     "t",
     "Title",
-    (Column("name"), Column("count"), Column("share"), Column("gain", "+.1f")),
+    (TableColumn("name"), TableColumn("count"), TableColumn("share"), TableColumn("gain", "+.1f")),
     (("a|b", 3, 0.5, 1.25), ("c", 0, None, -2.0)),
 )
 
@@ -69,7 +69,7 @@ def test_any_text_stays_within_its_cell_of_markdown(text):
 
 
 def test_latex_prints_the_best_system_in_bold():
-    heads = (Column("system"), *columns("F1", "recall", best=True), Column("n_runs"))
+    heads = (TableColumn("system"), *columns("F1", "recall", best=True), TableColumn("n_runs"))
     table = Table("t", "Title", heads, (("a_1", 80.0, 70.0, 3), ("b", 79.5, 70.0, 5)))
     assert table_latex(table).splitlines() == [
         "% \\usepackage{booktabs}",
@@ -85,7 +85,7 @@ def test_latex_prints_the_best_system_in_bold():
 
 
 def test_latex_prints_the_best_of_each_row_if_columns_are_systems():
-    heads = (Column("label"), *columns("a", "b", best=True), Column("a − b", "+.2f"))
+    heads = (TableColumn("label"), *columns("a", "b", best=True), TableColumn("a − b", "+.2f"))
     text = table_latex(
         Table("t", "T", heads, (("A0", 1.0, 2.0, -1.0), ("A1", 3.0, None, None)), systems=True)
     )

@@ -2,22 +2,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spansrl.corpora.alignment import Token, align, align_by_position
+from spansrl.corpora.alignment import AlignedToken, align, align_by_position
 
 TAGS = st.sampled_from(["DT", "NN", "NNP", "VBZ", "POS", "HYPH", ",", "."])
-LEFT = st.lists(st.builds(Token, TAGS), max_size=12)
-RIGHT = st.lists(st.builds(Token, TAGS, form=st.sampled_from(["a", "it's", "so-so", "!"])), max_size=12)
+LEFT = st.lists(st.builds(AlignedToken, TAGS), max_size=12)
+RIGHT = st.lists(
+    st.builds(AlignedToken, TAGS, form=st.sampled_from(["a", "it's", "so-so", "!"])), max_size=12
+)
 
 
 def left(tags, **lemmas):
-    return [Token(tag, lemmas.get(tag)) for tag in tags.split()]
+    return [AlignedToken(tag, lemmas.get(tag)) for tag in tags.split()]
 
 
 def right(*words):
     """Words as FORM/TAG or FORM/TAG/LEMMA; '+' before one that follows without a space."""
     parts = [word.removeprefix("+").split("/") for word in words]
     return [
-        Token(tag, lemma[0] if lemma else None, form, word.startswith("+"))
+        AlignedToken(tag, lemma[0] if lemma else None, form, word.startswith("+"))
         for word, (form, tag, *lemma) in zip(words, parts, strict=True)
     ]
 
@@ -81,11 +83,11 @@ def test_blocks_cover_both_sides_in_order_without_gaps(tokens, words):
 
 @given(LEFT)
 def test_equal_tags_correspond_by_position(tokens):
-    words = [Token(token.tag, form="x") for token in tokens]
+    words = [AlignedToken(token.tag, form="x") for token in tokens]
     assert align(tokens, words) == align_by_position(tokens, words)
 
 
 @given(LEFT, st.data())
 def test_an_alignment_never_costs_more_than_positions(tokens, data):
-    words = [Token(data.draw(TAGS), form="ab") for _ in tokens]
+    words = [AlignedToken(data.draw(TAGS), form="ab") for _ in tokens]
     assert align(tokens, words).cost <= align_by_position(tokens, words).cost

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from spansrl.evaluation import end_to_end
-from spansrl.evaluation.frames import documents_of, frames_by_characters, has_text
+from spansrl.evaluation.scorable import documents_of, frames_by_characters, has_text
 from spansrl.structures import Argument, Document, Proposition, Sentence, Span
 
 SEES = Sentence(

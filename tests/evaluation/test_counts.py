@@ -8,7 +8,7 @@ from spansrl.errors import DataError
 from spansrl.evaluation import Counts, Score, breakdown, end_to_end, score
 from spansrl.evaluation.breakdown import distance_of, length_of
 from spansrl.evaluation.counts import NONE
-from spansrl.evaluation.frames import Arg, join_pieces
+from spansrl.evaluation.scorable import Arg, join_pieces
 from spansrl.structures import Argument, Proposition, Sentence, Span
 from spansrl.tags import phrases_from_column
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from spansrl.evaluation import Counts, Score, breakdown, end_to_end, score
 from spansrl.evaluation.counts import NONE, pair
-from spansrl.evaluation.frames import Arg, Frame, Frames, join_pieces
+from spansrl.evaluation.scorable import Arg, ScoredProposition, ScoredSentence, join_pieces
 from spansrl.formats.conll import read_conll
 from spansrl.formats.files import Line
 from spansrl.formats.layouts import LAYOUTS
@@ -32,39 +32,42 @@ def columns(draw: st.DrawFn, size: int, roles: tuple[str, ...] = ROLES, verb: in
 
 
 @st.composite
-def framed(draw: st.DrawFn, size: int, roles: tuple[str, ...] = ROLES) -> Frames:
+def framed(draw: st.DrawFn, size: int, roles: tuple[str, ...] = ROLES) -> ScoredSentence:
     """A sentence of this size with frames at any of its tokens."""
     preds = draw(st.sets(st.integers(0, size - 1), max_size=3))
     cells = {pred: draw(columns(size, roles)) for pred in sorted(preds)}
     lemmas = st.sampled_from(["keep", "hold"])
     frames = {
-        pred: Frame(join_pieces(phrases_from_column(column)), draw(lemmas)) for pred, column in cells.items()
+        pred: ScoredProposition(join_pieces(phrases_from_column(column)), draw(lemmas))
+        for pred, column in cells.items()
     }
-    return Frames(size, frames)
+    return ScoredSentence(size, frames)
 
 
 @st.composite
-def pairs(draw: st.DrawFn) -> tuple[Frames, Frames]:
+def pairs(draw: st.DrawFn) -> tuple[ScoredSentence, ScoredSentence]:
     """Gold and predicted of one sentence, which may have nothing in common but their length."""
     size = draw(st.integers(1, 6))
     gold = draw(framed(size))
     predicted = draw(framed(size))
     kept = {pred: frame for pred, frame in gold.by_pred.items() if draw(st.booleans())}
-    return gold, Frames(size, {**predicted.by_pred, **kept})
+    return gold, ScoredSentence(size, {**predicted.by_pred, **kept})
 
 
 @st.composite
-def same_predicates(draw: st.DrawFn) -> tuple[Frames, Frames]:
+def same_predicates(draw: st.DrawFn) -> tuple[ScoredSentence, ScoredSentence]:
     """Gold and predicted of one sentence with the same predicates, and with nothing that no one can match."""
     size = draw(st.integers(1, 6))
     gold, other = draw(framed(size)), draw(framed(size))
-    borrowed = list(other.by_pred.values()) or [Frame([])]
+    borrowed = list(other.by_pred.values()) or [ScoredProposition([])]
     predicted = {
-        pred: Frame(_matchable(borrowed[place % len(borrowed)].args), frame.lemma)
+        pred: ScoredProposition(_matchable(borrowed[place % len(borrowed)].args), frame.lemma)
         for place, (pred, frame) in enumerate(gold.by_pred.items())
     }
-    plain = {pred: Frame(_matchable(frame.args), frame.lemma) for pred, frame in gold.by_pred.items()}
-    return Frames(size, plain), Frames(size, predicted)
+    plain = {
+        pred: ScoredProposition(_matchable(frame.args), frame.lemma) for pred, frame in gold.by_pred.items()
+    }
+    return ScoredSentence(size, plain), ScoredSentence(size, predicted)
 
 
 def _matchable(args: list[Arg]) -> list[Arg]:
@@ -83,7 +86,9 @@ def _swapped(counts: Counts) -> Counts:
 
 @quickly
 @given(st.lists(pairs(), max_size=4))
-def test_gold_against_itself_misses_only_what_holds_a_piece_twice(sents: list[tuple[Frames, Frames]]) -> None:
+def test_gold_against_itself_misses_only_what_holds_a_piece_twice(
+    sents: list[tuple[ScoredSentence, ScoredSentence]],
+) -> None:
     for frame in (frame for gold, _ in sents for frame in gold.by_pred.values()):
         visible = {(arg.start, arg.end): arg for arg in frame.args}.values()
         missed = pair(frame.args, frame.args).missed
@@ -93,7 +98,7 @@ def test_gold_against_itself_misses_only_what_holds_a_piece_twice(sents: list[tu
 @quickly
 @given(st.lists(same_predicates(), max_size=4))
 def test_gold_against_itself_is_perfect_where_everything_can_be_matched(
-    sents: list[tuple[Frames, Frames]],
+    sents: list[tuple[ScoredSentence, ScoredSentence]],
 ) -> None:
     gold = [gold for gold, _ in sents]
     result = score(gold, gold, match="lemma")
@@ -106,9 +111,9 @@ def test_gold_against_itself_is_perfect_where_everything_can_be_matched(
 @quickly
 @given(st.lists(pairs(), max_size=5), st.integers(0, 5), st.sampled_from(["index", "lemma"]))
 def test_the_counts_of_a_whole_are_the_sum_of_its_parts(
-    sents: list[tuple[Frames, Frames]], cut: int, match: str
+    sents: list[tuple[ScoredSentence, ScoredSentence]], cut: int, match: str
 ) -> None:
-    def counted(part: list[tuple[Frames, Frames]]) -> Score:
+    def counted(part: list[tuple[ScoredSentence, ScoredSentence]]) -> Score:
         return score([gold for gold, _ in part], [found for _, found in part], match=match)
 
     assert counted(sents[:cut]) + counted(sents[cut:]) == counted(sents)
@@ -117,7 +122,9 @@ def test_the_counts_of_a_whole_are_the_sum_of_its_parts(
 
 @quickly
 @given(st.lists(same_predicates(), max_size=4))
-def test_swapping_gold_and_predicted_swaps_excess_and_missed(sents: list[tuple[Frames, Frames]]) -> None:
+def test_swapping_gold_and_predicted_swaps_excess_and_missed(
+    sents: list[tuple[ScoredSentence, ScoredSentence]],
+) -> None:
     gold, predicted = [gold for gold, _ in sents], [found for _, found in sents]
     there, back = score(gold, predicted), score(predicted, gold)
     assert {role: _swapped(counts) for role, counts in there.roles.items()} == back.roles
@@ -130,7 +137,7 @@ def test_swapping_gold_and_predicted_swaps_excess_and_missed(sents: list[tuple[F
 
 @quickly
 @given(st.lists(pairs(), max_size=4))
-def test_every_breakdown_adds_up_to_the_whole(sents: list[tuple[Frames, Frames]]) -> None:
+def test_every_breakdown_adds_up_to_the_whole(sents: list[tuple[ScoredSentence, ScoredSentence]]) -> None:
     gold, predicted = [gold for gold, _ in sents], [found for _, found in sents]
     whole = score(gold, predicted).overall
     for by in ("length", "distance"):
@@ -139,7 +146,7 @@ def test_every_breakdown_adds_up_to_the_whole(sents: list[tuple[Frames, Frames]]
 
 @quickly
 @given(st.lists(pairs(), max_size=4), st.sampled_from(["index", "lemma"]))
-def test_scores_hold_together(sents: list[tuple[Frames, Frames]], match: str) -> None:
+def test_scores_hold_together(sents: list[tuple[ScoredSentence, ScoredSentence]], match: str) -> None:
     result = score([gold for gold, _ in sents], [found for _, found in sents], match=match)
     by_gold = {
         role: sum(n for (gold, _), n in result.confusion.items() if gold == role) for role in result.roles
@@ -178,11 +185,11 @@ def test_json_lines_and_props_give_the_same_counts(data: st.DataObject) -> None:
         frames, rows = {}, [["keep" if place in preds else "-"] for place in range(size)]
         for pred in sorted(preds):
             column = data.draw(columns(size, ARGUMENT_ROLES, verb=pred))
-            frames[pred] = Frame(join_pieces(phrases_from_column(column)), "keep")
+            frames[pred] = ScoredProposition(join_pieces(phrases_from_column(column)), "keep")
             rows = [[*row, cell] for row, cell in zip(rows, column, strict=True)]
         lines = [Line(number, " ".join(row)) for number, row in enumerate(rows, start=1)]
         (sent,) = read_conll(lines, LAYOUTS["conll05-props"])
-        as_columns.append([Frames(size, frames)])
+        as_columns.append([ScoredSentence(size, frames)])
         as_sentences.append([Sentence.from_dict(sent.to_dict())])
     assert score(*as_columns, match="lemma") == score(*as_sentences)
 

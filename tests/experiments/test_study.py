@@ -18,7 +18,7 @@ import pytest
 import study_tables
 
 from spansrl.formats import read_sentences
-from spansrl.training.config import load_config
+from spansrl.training.run_config import load_config
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "experiments" / "study.py"

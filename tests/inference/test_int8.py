@@ -13,7 +13,7 @@ from fake_model import assert_same_labels
 from spansrl.errors import ConfigError, ModelError
 from spansrl.inference.directory import ENCODER_GRAPH
 from spansrl.inference.loading import load, shipped_model
-from spansrl.inference.runtime import Graph
+from spansrl.inference.runtime import OnnxGraph
 from spansrl.structures import Sentence
 from spansrl.training.onnx_weights import save_graph, set_precision
 
@@ -68,7 +68,7 @@ def test_products_are_close_to_those_in_full_precision_however_weights_are_store
     model = make_graph()
     set_precision(model, stored)
     save_graph(model, tmp_path / "graph.onnx", limit)
-    full, int8 = (Graph(tmp_path / "graph.onnx", {"y"}, 1, precision) for precision in ("full", "int8"))
+    full, int8 = (OnnxGraph(tmp_path / "graph.onnx", {"y"}, 1, precision) for precision in ("full", "int8"))
     x = np.random.default_rng(2).standard_normal((7, 48)).astype(np.float32)
     expected, found = full({"x": x}), int8({"x": x})
     for name in ("y", "attention"):
@@ -96,14 +96,14 @@ def test_weights_that_only_a_subgraph_reads_are_kept(tmp_path):
     )
     opset = [onnx.helper.make_opsetid("", 20)]
     onnx.save(onnx.helper.make_model(graph, opset_imports=opset, ir_version=9), tmp_path / "graph.onnx")
-    int8 = Graph(tmp_path / "graph.onnx", {"y"}, 1, "int8")
+    int8 = OnnxGraph(tmp_path / "graph.onnx", {"y"}, 1, "int8")
     x = np.arange(16, dtype=np.float32).reshape(4, 4)
     assert int8({"x": x, "condition": np.array(True)})["y"].tolist() == x.tolist()
 
 
 def test_rows_are_rounded_each_by_itself(tmp_path):
     save_graph(make_graph(), tmp_path / "graph.onnx")
-    graph = Graph(tmp_path / "graph.onnx", {"y"}, 1, "int8")
+    graph = OnnxGraph(tmp_path / "graph.onnx", {"y"}, 1, "int8")
     rng = np.random.default_rng(3)
     x = (rng.standard_normal((9, 48)) * 10.0 ** np.arange(-4, 5)[:, None]).astype(np.float32)
     together = graph({"x": x})["y"]
@@ -124,7 +124,7 @@ def test_the_largest_integers_do_not_overflow(tmp_path):
         ones = np.ones(tuple(tensor.dims), np.float32)
         tensor.CopyFrom(onnx.numpy_helper.from_array(ones, tensor.name))
     save_graph(model, tmp_path / "graph.onnx")
-    found = Graph(tmp_path / "graph.onnx", {"y"}, 1, "int8")({"x": np.ones((3, 48), np.float32)})["y"]
+    found = OnnxGraph(tmp_path / "graph.onnx", {"y"}, 1, "int8")({"x": np.ones((3, 48), np.float32)})["y"]
     np.testing.assert_allclose(found, 49 * 48 + 1, rtol=1e-5)
 
 

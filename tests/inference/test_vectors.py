@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spansrl.errors import DataError, FormatError
-from spansrl.inference.inputs.vectors import Vectors, read_vectors
+from spansrl.inference.inputs.word_vectors import Vectors, read_vectors
 
 GLOVE = "the 0.5 -1 2e-1\ncat 1 2 3\n( 0 0 1\nunk 9 9 9\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spansrl.language.english.tokenizer.words import is_word, may_be_name
+from spansrl.language.english.tokenizer.scanner import is_word, may_be_name
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from oracles import all_paths, all_spans
 from spansrl.decoding import TagScores, bio_transitions
 from spansrl.nn.batch import Gold
 from spansrl.nn.outputs.crf import CrfOutput, TagLogits, chain_log_partition, crf_loss, path_score
-from spansrl.nn.outputs.tags import gold_tags
+from spansrl.nn.outputs.tagging import gold_tags
 from spansrl.structures import Span
 from spansrl.tags import phrases_from_bio
 

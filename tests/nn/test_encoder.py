@@ -11,7 +11,7 @@ from torch import nn
 from spansrl.inference.config import EncoderConfig
 from spansrl.nn.encoders import dropout_before_encoder
 from spansrl.nn.encoders.bilstm import InterleavedLSTM
-from spansrl.nn.encoders.predicates import PredicateHead, PredicateMark
+from spansrl.nn.encoders.predicate_encoders import PredicateHead, PredicateMark
 
 
 def make_lstm(*, layers: int = 4, in_width: int = 5, width: int = 3, seed: int = 0) -> InterleavedLSTM:

@@ -18,7 +18,7 @@ from spansrl.nn.outputs import OUTPUTS
 from spansrl.nn.outputs.label import LabelOutput, label_loss, sum_of_normalizers
 from spansrl.nn.outputs.segmental import SegmentalLogits, SegmentalOutput, log_partition, marginals
 from spansrl.nn.outputs.softmax import SoftmaxOutput
-from spansrl.nn.outputs.tags import gold_tags
+from spansrl.nn.outputs.tagging import gold_tags
 
 T, R, D = 4, 2, 3
 LENGTHS, PRED = torch.tensor([4, 3]), torch.tensor([2, 0])

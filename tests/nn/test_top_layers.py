@@ -16,9 +16,9 @@ from spansrl.nn.batch import Batch
 from spansrl.nn.embedders import build_embedder
 from spansrl.nn.embedders.transformer import Transformer, TransformerEmbedder
 from spansrl.nn.network import Network
-from spansrl.training.config import TrainingConfig
 from spansrl.training.loop import make_optimizer
 from spansrl.training.recovery import start_from
+from spansrl.training.run_config import TrainingConfig
 from tiny_bert import make_bert, transformers
 
 TOP = {"kind": "none", "predicate": "after", "top_layers": 1}

@@ -15,8 +15,8 @@ from builders import make_network
 from spansrl.errors import ModelError, SpansrlError
 from spansrl.inference.directory import write_bytes
 from spansrl.training.checkpoint import load_state, read_state_facts, save_state, save_weights, saved_epoch
-from spansrl.training.config import TrainingConfig
 from spansrl.training.loop import make_optimizer
+from spansrl.training.run_config import TrainingConfig
 
 
 def make_module(seed: int = 0) -> tuple[nn.Module, torch.optim.Optimizer]:

@@ -13,8 +13,8 @@ from spansrl.inference.runtime import OnnxModel
 from spansrl.nn.embedders import EMBEDDERS as EMBEDDER_KINDS
 from spansrl.nn.encoders import ENCODERS as ENCODER_KINDS
 from spansrl.nn.outputs import OUTPUTS as OUTPUT_KINDS
-from spansrl.training.config import config_from_dict
 from spansrl.training.export import MAX_DIFFERENCE, compare, export_model
+from spansrl.training.run_config import config_from_dict
 from spansrl.training.runs import Splits, execute, prepare_run
 from tiny_bert import make_bert
 from tiny_elmo import make_elmo

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from spansrl.errors import ConfigError
 from spansrl.inference import config as model_settings
-from spansrl.training import config as training_settings
-from spansrl.training.config import SECTIONS, Config, config_from_dict, load_config
+from spansrl.training import run_config as training_settings
+from spansrl.training.run_config import SECTIONS, Config, config_from_dict, load_config
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = sorted((ROOT / "configs").glob("*.toml"))
@@ -237,7 +237,7 @@ def comments_in(source: str) -> dict[tuple[str, str], str]:
 
 def test_the_page_describes_every_setting_as_the_code_does():
     start, end = (
-        "<!-- settings: from inference/config.py and training/config.py -->\n",
+        "<!-- settings: from inference/config.py and training/run_config.py -->\n",
         "<!-- end of settings -->",
     )
     written = PAGE.read_text(encoding="utf-8").split(start)[1].split(end)[0]

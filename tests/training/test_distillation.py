@@ -19,9 +19,9 @@ from spansrl.nn.outputs.span import SpanOutput, boundary_marginals, distillation
 from spansrl.structures import Argument, Proposition, Sentence, Span
 from spansrl.training import distillation
 from spansrl.training.checkpoint import load_network
-from spansrl.training.config import config_from_dict
 from spansrl.training.distillation import Teachers
 from spansrl.training.export import export_model
+from spansrl.training.run_config import config_from_dict
 from spansrl.training.runs import Splits, execute, prepare_run
 
 N, T, R = 3, 5, 4

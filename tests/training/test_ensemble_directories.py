@@ -16,9 +16,9 @@ from spansrl.inference.loading import load
 from spansrl.nn.ensembles import ProductModel
 from spansrl.training import runs
 from spansrl.training.checkpoint import load_network, save_description, save_weights
-from spansrl.training.config import MIXTURE_DEFAULTS, config_from_dict
-from spansrl.training.ensembles import prepare_mixture, save_average, save_ensemble
+from spansrl.training.ensemble_directories import prepare_mixture, save_average, save_ensemble
 from spansrl.training.export import export_model
+from spansrl.training.run_config import MIXTURE_DEFAULTS, config_from_dict
 
 
 @pytest.fixture

@@ -19,9 +19,9 @@ from spansrl.errors import SpansrlError
 from spansrl.nn.batch import Teacher
 from spansrl.training import checkpoint, distributed, loop
 from spansrl.training.averaging import WeightAverage
-from spansrl.training.config import TrainingConfig, config_from_dict
 from spansrl.training.distributed import ALONE, Workers, joined, own_device
 from spansrl.training.loop import Position, train
+from spansrl.training.run_config import TrainingConfig, config_from_dict
 from spansrl.training.runs import Splits, prepare_run
 from tiny_bert import make_bert
 

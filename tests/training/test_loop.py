@@ -14,8 +14,8 @@ from torch import nn
 
 from spansrl.errors import SpansrlError
 from spansrl.evaluation import Counts, Score
-from spansrl.training.config import TrainingConfig
 from spansrl.training.loop import Position, make_optimizer, rate_factor, train
+from spansrl.training.run_config import TrainingConfig
 
 F1S = (40.0, 60.0, 60.0, 20.0)
 

@@ -72,7 +72,7 @@ def test_quantized_values_are_within_half_a_step_of_their_row_or_column(rows, co
 def test_a_graph_over_the_limit_has_its_weights_in_several_files_and_computes_the_same(tmp_path):
     from onnx import numpy_helper
 
-    from spansrl.inference.runtime import Graph
+    from spansrl.inference.runtime import OnnxGraph
 
     proto, x = make_graph(MATRIX), np.eye(64, dtype=np.float32)
     more = [numpy_helper.from_array(MATRIX * k, f"w{k}") for k in range(3)]
@@ -84,7 +84,7 @@ def test_a_graph_over_the_limit_has_its_weights_in_several_files_and_computes_th
     files = sorted(tmp_path.iterdir())
     assert len(files) > 2
     assert max(path.stat().st_size for path in files) < whole
-    found = Graph(tmp_path / "encoder.onnx", {"y"})({"x": x})["y"]
+    found = OnnxGraph(tmp_path / "encoder.onnx", {"y"})({"x": x})["y"]
     np.testing.assert_allclose(found, expected, atol=1e-5)
     again = onnx.load(tmp_path / "encoder.onnx")
     np.testing.assert_array_equal(run(again, x), expected)

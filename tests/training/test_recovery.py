@@ -13,9 +13,9 @@ from spansrl.errors import ConfigError
 from spansrl.inference.loading import load, shipped_model
 from spansrl.inference.runtime import OnnxModel
 from spansrl.structures import Argument, Proposition, Sentence, Span
-from spansrl.training.config import config_from_dict
 from spansrl.training.export import MAX_DIFFERENCE, compare, export_model
 from spansrl.training.recovery import find_trained, load_trained, settings_of_start, start_from
+from spansrl.training.run_config import config_from_dict
 from spansrl.training.runs import Splits, execute, prepare_run
 
 OWN = [

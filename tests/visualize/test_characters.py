@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spansrl.visualize.characters import advance, columns, is_measured, runs_right_to_left, visible
+from spansrl.visualize.printable import advance, columns, is_measured, runs_right_to_left, visible
 
 
 @pytest.mark.parametrize(

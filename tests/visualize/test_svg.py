@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fake_model import SomeFrames
 from spansrl.structures import Argument, Proposition, Span
 from spansrl.visualize import sentence_svg
-from spansrl.visualize.characters import visible
+from spansrl.visualize.printable import visible
 from spansrl.visualize.svg import LEGEND
 
 SVG = "{http://www.w3.org/2000/svg}"

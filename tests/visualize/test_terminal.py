@@ -14,7 +14,7 @@ from fake_model import SomeFrames
 from spansrl.inventory import PROPBANK
 from spansrl.structures import Argument, Sentence, Span
 from spansrl.visualize import sentence_text
-from spansrl.visualize.characters import columns
+from spansrl.visualize.printable import columns
 
 
 def meant(role: str, start: int, meaning: str, end: int | None = None) -> Argument:

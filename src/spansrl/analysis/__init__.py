@@ -14,25 +14,25 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from spansrl.analysis import (
-    boundaries,
+    boundary_accuracy,
     confusion,
     decoders,
     embeddings,
-    examples,
-    labels,
+    error_examples,
+    label_accuracy,
     neighbors,
     overall,
     repairs,
 )
-from spansrl.analysis.inputs import Inputs, Settings, System, make_system
 from spansrl.analysis.report import write_report
+from spansrl.analysis.report_inputs import Inputs, ReportSettings, System, make_system
 from spansrl.analysis.tables import Section, Table
 
 __all__ = [
     "SECTIONS",
     "Inputs",
+    "ReportSettings",
     "Section",
-    "Settings",
     "System",
     "Table",
     "build_sections",
@@ -53,14 +53,14 @@ class Plan(NamedTuple):
 
 PLANS = (
     Plan(overall.NAME, overall.TITLE, overall.overall),
-    Plan(boundaries.NAME, boundaries.TITLE, boundaries.boundaries),
-    Plan(labels.NAME, labels.TITLE, labels.labels),
+    Plan(boundary_accuracy.NAME, boundary_accuracy.TITLE, boundary_accuracy.boundaries),
+    Plan(label_accuracy.NAME, label_accuracy.TITLE, label_accuracy.labels),
     Plan(confusion.NAME, confusion.TITLE, confusion.confusion),
     Plan(repairs.NAME, repairs.TITLE, repairs.errors),
     Plan(neighbors.NAME, neighbors.TITLE, neighbors.neighbors, needs_model=True, needs_train=True),
     Plan(embeddings.NAME, embeddings.TITLE, embeddings.embeddings, needs_model=True),
     Plan(decoders.NAME, decoders.TITLE, decoders.decoders, needs_model=True),
-    Plan(examples.NAME, examples.TITLE, examples.examples),
+    Plan(error_examples.NAME, error_examples.TITLE, error_examples.examples),
 )
 SECTIONS = tuple(plan.name for plan in PLANS)
 

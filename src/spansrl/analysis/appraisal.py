@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from spansrl.analysis.tuning import Pairs, argument_pairs, sense_pairs
 from spansrl.evaluation import Counts, end_to_end, score
 from spansrl.evaluation.counts import EndToEnd
-from spansrl.evaluation.frames import documents_of, frames_by_characters, has_text
+from spansrl.evaluation.scorable import documents_of, frames_by_characters, has_text
 from spansrl.inference.calibration import calibration_error
 from spansrl.inference.pipeline import Pipeline
 from spansrl.language.english.lemmas import predicate_type

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from spansrl.analysis.boundaries import gold_totals, labeling_errors, right_boundaries
+from spansrl.analysis.boundary_accuracy import gold_totals, labeling_errors, right_boundaries
 from spansrl.analysis.charts import HeatMap
-from spansrl.analysis.inputs import Inputs, System
+from spansrl.analysis.report_inputs import Inputs, System
 from spansrl.analysis.tables import Cell, Picture, Section, Table, columns
 from spansrl.evaluation.counts import percent
 from spansrl.inventory import PROPBANK

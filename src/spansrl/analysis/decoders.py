@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from spansrl.analysis.inputs import Inputs, SpanModel, predicate_name, span_text
+from spansrl.analysis.report_inputs import Inputs, SpanModel, predicate_name, span_text
 from spansrl.analysis.tables import Section, Table, columns
 from spansrl.decoding import Decoder, Scores
 from spansrl.evaluation import score
@@ -31,7 +31,7 @@ Args = tuple[Argument, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class DecoderComparison:
     """The arguments that each decoder finds for each gold predicate, in order, and their total score."""
 
     answers: dict[Decoder, list[Args]]
@@ -46,7 +46,7 @@ def decoders(inputs: Inputs) -> Section:
     return Section(NAME, TITLE, intro, parts)
 
 
-def compare_decoders(model: SpanModel, inputs: Inputs) -> Comparison:
+def compare_decoders(model: SpanModel, inputs: Inputs) -> DecoderComparison:
     """Score every gold predicate once and decode its scores with every decoder."""
     roles = model.model.roles
     index = {role: k for k, role in enumerate(roles)}
@@ -64,7 +64,7 @@ def compare_decoders(model: SpanModel, inputs: Inputs) -> Comparison:
                 sums[decoder][k] = _sum(scores, n, args, index)
         done += len(rows)
         inputs.progress("Decoders compared", done, len(props))
-    return Comparison(answers, sums)
+    return DecoderComparison(answers, sums)
 
 
 def overlaps(args: Args) -> bool:
@@ -82,7 +82,7 @@ def _sum(scores: Scores, n: int, args: Args, index: dict[str, int]) -> float:
     return float(scores.gain(*spans.reshape(-1, 4).T).sum())
 
 
-def _scores(inputs: Inputs, found: Comparison) -> Table:
+def _scores(inputs: Inputs, found: DecoderComparison) -> Table:
     rows = []
     for decoder in DECODERS:
         result = score(inputs.gold, _labeled(inputs.gold, found.answers[decoder]))
@@ -99,7 +99,7 @@ def _labeled(gold: Sequence[Sentence], answers: Sequence[Args]) -> list[Sentence
     ]
 
 
-def _shortfalls(found: Comparison) -> Table:
+def _shortfalls(found: DecoderComparison) -> Table:
     argmax, greedy, exact = (found.answers[decoder] for decoder in DECODERS)
     total = len(exact)
     events = {
@@ -118,7 +118,7 @@ def _shortfalls(found: Comparison) -> Table:
     )
 
 
-def _optimal(found: Comparison) -> list[bool]:
+def _optimal(found: DecoderComparison) -> list[bool]:
     return [
         greedy >= exact - _TIE * max(1.0, abs(exact))
         for greedy, exact in zip(found.sums["greedy"], found.sums["exact"], strict=True)
@@ -129,7 +129,7 @@ def _same(a: Args, b: Args) -> bool:
     return {(arg.role, arg.span) for arg in a} == {(arg.role, arg.span) for arg in b}
 
 
-def _differing(inputs: Inputs, found: Comparison) -> Table:
+def _differing(inputs: Inputs, found: DecoderComparison) -> Table:
     props = [(sent, prop) for sent in inputs.gold for prop in sent.props]
     rows = []
     for k, (optimal, (sent, prop)) in enumerate(zip(_optimal(found), props, strict=True)):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from spansrl.analysis.charts import Points
 from spansrl.analysis.confusion import short_name
-from spansrl.analysis.inputs import Inputs, Vectors
+from spansrl.analysis.report_inputs import Inputs, Vectors
 from spansrl.analysis.tables import Picture, Section, Table, columns
 from spansrl.inventory import PROPBANK
 

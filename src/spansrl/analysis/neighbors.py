@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spansrl.analysis.charts import Bars
-from spansrl.analysis.inputs import Inputs, predicate_name, span_text
+from spansrl.analysis.report_inputs import Inputs, predicate_name, span_text
 from spansrl.analysis.search import Nearest, nearest
-from spansrl.analysis.tables import Cell, Column, Picture, Section, Table, columns
+from spansrl.analysis.tables import Cell, Picture, Section, Table, TableColumn, columns
 from spansrl.errors import counted
 from spansrl.evaluation.counts import percent
 from spansrl.structures import Argument, Proposition, Sentence
@@ -161,7 +161,7 @@ def _listing(inputs: Inputs, queries: Sequence[Query], keys: _Keys, found: Neare
     return Table(
         "neighbors",
         "Nearest training spans of misclassified spans (Table 7 of the paper)",
-        (*columns(*heads), Column(value, ".4f")),
+        (*columns(*heads), TableColumn(value, ".4f")),
         tuple(rows),
         note="Spans requested with --span come first, then one of each labeling error, by frequency."
         + _not_predicted(inputs, queries),

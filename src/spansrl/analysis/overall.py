@@ -13,8 +13,8 @@ from statistics import fmean, stdev
 import numpy as np
 from numpy.typing import NDArray
 
-from spansrl.analysis.inputs import Inputs
-from spansrl.analysis.tables import Cell, Column, Section, Table, columns
+from spansrl.analysis.report_inputs import Inputs
+from spansrl.analysis.tables import Cell, Section, Table, TableColumn, columns
 from spansrl.errors import counted
 from spansrl.evaluation import adjust_holm, compare_counts, perfect_counts, sentence_counts, sum_by_document
 
@@ -77,12 +77,12 @@ def _scores(inputs: Inputs, runs: Sequence[Counts], unit: str) -> Table:
         "overall",
         "Official score",
         (
-            Column("system"),
+            TableColumn("system"),
             *columns("precision", "recall", "F1", best=True),
             *(columns("runs", "± sd") if several else ()),
             *columns("95 % low", "95 % high"),
             *columns("perfect props %", best=True),
-            Column("arguments"),
+            TableColumn("arguments"),
         ),
         tuple(rows),
         note=("Means over runs with different seeds. " if several else "")

@@ -23,10 +23,10 @@ from statistics import fmean
 from typing import NamedTuple
 
 from spansrl.analysis.charts import Bars
-from spansrl.analysis.inputs import Inputs, System
+from spansrl.analysis.report_inputs import Inputs, System
 from spansrl.analysis.tables import Picture, Section, Table, columns
 from spansrl.evaluation import score
-from spansrl.evaluation.frames import Frames, frames_of
+from spansrl.evaluation.scorable import ScoredSentence, frames_of
 from spansrl.inventory import PROPBANK
 from spansrl.structures import Argument, Proposition, Sentence, Span
 from spansrl.tags import Phrase
@@ -184,7 +184,7 @@ class _RepairedRun(NamedTuple):
     alone: list[float]
 
 
-def _repair_run(gold: Sequence[Sentence], gold_frames: Sequence[Frames], run: System) -> _RepairedRun:
+def _repair_run(gold: Sequence[Sentence], gold_frames: Sequence[ScoredSentence], run: System) -> _RepairedRun:
     current = original = _answers(gold, run.sentences)
     found = _RepairedRun([], [run.score.overall.f1], [])
     for _, repair in REPAIRS:

@@ -16,12 +16,12 @@ from spansrl import __version__
 from spansrl.analysis.charts import FORMATS, can_draw, render
 from spansrl.analysis.tables import (
     NOTHING,
-    Example,
-    Examples,
+    ExampleList,
     Part,
     Picture,
     Section,
     Table,
+    TaggedExample,
     hidden_rows,
     table_csv,
     table_latex,
@@ -30,7 +30,7 @@ from spansrl.analysis.tables import (
 from spansrl.errors import FormatError
 from spansrl.formats.files import open_outputs
 from spansrl.visualize import STYLE, sentence_html
-from spansrl.visualize.characters import visible
+from spansrl.visualize.printable import visible
 
 PAGE = "report.html"
 MARKDOWN = "report.md"
@@ -109,7 +109,7 @@ def _section(section: Section) -> str:
 def _part(part: Part, before: Part | None) -> str:
     if isinstance(part, Table):
         return _table(part)
-    if isinstance(part, Examples):
+    if isinstance(part, ExampleList):
         return _examples(part)
     return _picture(part, captioned=not (isinstance(before, Table) and before.title == part.title))
 
@@ -153,7 +153,7 @@ def _picture(picture: Picture, *, captioned: bool) -> str:
     return f"<figure {named}>{caption}{shown}</figure>{note}"
 
 
-def _examples(part: Examples) -> str:
+def _examples(part: ExampleList) -> str:
     tags = dict.fromkeys(tag for item in part.items for tag in item.tags)
     options = "".join(f'<option value="{_shown(tag)}">' for tag in tags)
     search = (
@@ -166,7 +166,7 @@ def _examples(part: Examples) -> str:
     return note + search + "\n".join(map(_example, part.items))
 
 
-def _example(example: Example) -> str:
+def _example(example: TaggedExample) -> str:
     tags = "".join(
         f'<button type="button" class="tag"{_find(tag)}>{_shown(tag)}</button>' for tag in example.tags
     )

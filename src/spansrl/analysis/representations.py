@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from spansrl.analysis.inputs import Vectors
+from spansrl.analysis.report_inputs import Vectors
 from spansrl.decoding import Order
 from spansrl.errors import ModelError
 from spansrl.inference.directory import WEIGHTS, ModelDirectory
@@ -26,7 +26,7 @@ from spansrl.nn.network import Network
 from spansrl.nn.outputs.boundaries import BoundaryOutput, span_vectors
 from spansrl.progress import Progress
 from spansrl.structures import Sentence
-from spansrl.training.ensembles import load_torch_model
+from spansrl.training.ensemble_directories import load_torch_model
 
 BLOCK = 4096  # arguments whose vectors are made at once
 

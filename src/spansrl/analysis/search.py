@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spansrl.analysis.inputs import Distance, Vectors
+from spansrl.analysis.report_inputs import Distance, Vectors
 from spansrl.errors import DataError
 
 QUERY_ROWS = 1024

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from spansrl.analysis.charts import Chart
 from spansrl.structures import Sentence
-from spansrl.visualize.characters import visible
+from spansrl.visualize.printable import visible
 
 Cell = str | int | float | None
 NOTHING = "–"  # how a page shows a missing value
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column's head and the format of its fractions; whole numbers and texts are written as they are.
 
     `best` marks a figure of which more is better, so that LaTeX prints the best one in bold: the best row of
@@ -38,7 +38,7 @@ class Table:
 
     name: str
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
     shown: int | None = None
@@ -64,7 +64,7 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class TaggedExample:
     """One proposition in gold and in the systems' predictions, with the tags by which cells find it."""
 
     title: str
@@ -73,14 +73,14 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Examples:
+class ExampleList:
     """Drawn sentences that can be searched."""
 
-    items: tuple[Example, ...]
+    items: tuple[TaggedExample, ...]
     note: str = ""
 
 
-Part = Table | Picture | Examples
+Part = Table | Picture | ExampleList
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +102,9 @@ class Section:
         return tuple(part for part in self.parts if isinstance(part, Picture))
 
 
-def columns(*names: str, fractions: str = ".2f", best: bool = False) -> tuple[Column, ...]:
+def columns(*names: str, fractions: str = ".2f", best: bool = False) -> tuple[TableColumn, ...]:
     """Columns with the same format."""
-    return tuple(Column(name, fractions, best) for name in names)
+    return tuple(TableColumn(name, fractions, best) for name in names)
 
 
 def comparison_table(
@@ -216,7 +216,7 @@ def _markdown_row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(shown)} |\n"
 
 
-def _text(cell: Cell, column: Column) -> str:
+def _text(cell: Cell, column: TableColumn) -> str:
     if cell is None:
         return ""
     return format(cell, column.fractions) if isinstance(cell, float) else visible(str(cell))

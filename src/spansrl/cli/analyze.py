@@ -16,7 +16,7 @@ from spansrl.formats.files import plain_name
 
 if TYPE_CHECKING:
     from spansrl.analysis import Section
-    from spansrl.analysis.inputs import Distance, SpanModel
+    from spansrl.analysis.report_inputs import Distance, SpanModel
 
 # The names of spansrl.analysis.SECTIONS, which is not imported before it is needed; a test compares the two.
 SECTIONS = tuple("overall boundaries labels confusion errors neighbors embeddings decoders examples".split())
@@ -83,7 +83,7 @@ def command(
     table as CSV and LaTeX in tables/, and every figure as SVG, PDF and PNG in figures/. Figures need the
     extra "analysis"; some sections need --model or --train. Predicates match by their token index.
     """
-    from spansrl.analysis import Inputs, Settings, build_sections, make_system, write_report
+    from spansrl.analysis import Inputs, ReportSettings, build_sections, make_system, write_report
 
     if model is not None and (model / "log.jsonl").exists() and model not in runs:
         runs = (*runs, model)
@@ -108,7 +108,7 @@ def command(
             train=list(read_sentences(train, format)) if train else None,
             model=loaded,
             model_problem=lack,
-            settings=Settings(
+            settings=ReportSettings(
                 samples=samples,
                 seed=seed,
                 min_count=min_count,

@@ -18,7 +18,7 @@ from spansrl.corpora.corpus import (
     AUDIT_FILE,
     KINDS,
     Audit,
-    Corpus,
+    CorpusSplits,
     Note,
     by_reason,
     write_corpus,
@@ -238,7 +238,7 @@ def written(files: tuple[Path, ...], unlike: tuple[Path, ...], out: Path) -> Non
     _build(lambda progress: build_written(files, held_out, progress=progress), out)
 
 
-def _build(builder: Callable[[Progress], Corpus], out: Path) -> None:
+def _build(builder: Callable[[Progress], CorpusSplits], out: Path) -> None:
     with progress_bar() as progress:
         corpus = builder(progress)
         write_corpus(corpus, out)

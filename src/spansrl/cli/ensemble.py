@@ -44,7 +44,7 @@ def average(models: tuple[str, ...], out: Path) -> None:
     """
     options.require_torch("an average")
     from spansrl.training import runs
-    from spansrl.training.ensembles import save_average
+    from spansrl.training.ensemble_directories import save_average
     from spansrl.training.recovery import find_trained
 
     save_average(out, [find_trained(model, "MODELS") for model in models], runs.environment())
@@ -63,7 +63,7 @@ def product(models: tuple[str, ...], out: Path) -> None:
     options.require_torch("an ensemble")
     from spansrl.nn.ensembles import check_experts
     from spansrl.training import runs
-    from spansrl.training.ensembles import save_ensemble
+    from spansrl.training.ensemble_directories import save_ensemble
     from spansrl.training.recovery import find_trained, load_trained
 
     if (out / "config.json").exists():
@@ -96,8 +96,8 @@ def mixture(
     options.require_torch("an ensemble", threads)
     from spansrl.cli.train import default_cache, feature_progress, report_run, say
     from spansrl.training import run_directory, runs
-    from spansrl.training.config import MIXTURE_DEFAULTS, config_from_dict, load_config, with_overrides
-    from spansrl.training.ensembles import expert_settings, mixture_facts, prepare_mixture
+    from spansrl.training.ensemble_directories import expert_settings, mixture_facts, prepare_mixture
+    from spansrl.training.run_config import MIXTURE_DEFAULTS, config_from_dict, load_config, with_overrides
 
     settings = (
         load_config(config, overrides)

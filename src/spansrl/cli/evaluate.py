@@ -25,7 +25,7 @@ from spansrl.evaluation import (
     score,
 )
 from spansrl.evaluation.breakdown import By
-from spansrl.evaluation.frames import Frames
+from spansrl.evaluation.scorable import ScoredSentence
 from spansrl.formats import open_output
 from spansrl.formats.files import STANDARD_STREAM, shown_path
 
@@ -105,7 +105,7 @@ def command(
         output.write(report.encode())
 
 
-def _some(sentences: Iterator[Frames], path: str) -> Iterator[Frames]:
+def _some(sentences: Iterator[ScoredSentence], path: str) -> Iterator[ScoredSentence]:
     """Yield the sentences of a file, which must not be empty."""
     first = next(sentences, None)
     if first is None:

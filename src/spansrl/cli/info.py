@@ -12,7 +12,7 @@ from spansrl.errors import counted
 from spansrl.inference.config import ModelConfig
 from spansrl.inference.directory import MANIFEST, ModelDirectory, read_json
 from spansrl.inference.loading import find_model, installed_models
-from spansrl.visualize.characters import visible
+from spansrl.visualize.printable import visible
 
 CARD, SCORES = "README.md", "scores.json"
 EXAMPLES = """

@@ -204,7 +204,7 @@ def _with_precomputed(pipeline: Pipeline, path: Path, sentences: Iterable[Senten
     networks = getattr(pipeline.model, "networks", None)
     if networks is None:
         raise ModelError("precomputed vectors are for models over ELMo; this model embeds tokens by itself")
-    from spansrl.training.ensembles import remember_precomputed
+    from spansrl.training.ensemble_directories import remember_precomputed
 
     kept = list(sentences)
     remember_precomputed(networks, path, kept)

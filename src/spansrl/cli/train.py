@@ -67,9 +67,9 @@ def command(
     options.require_torch("training", threads)
     from spansrl.training import run_directory, runs
     from spansrl.training.checkpoint import check_device
-    from spansrl.training.config import load_config
     from spansrl.training.distributed import joined, own_device
     from spansrl.training.recovery import settings_of_start
+    from spansrl.training.run_config import load_config
 
     settings = load_config(config, overrides, settings_of_start)
     device = own_device(device)

@@ -33,7 +33,7 @@ _ALPHANUMERIC = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class AlignedToken:
     """One token; on the left side it has a tag, and a lemma if it is a predicate."""
 
     tag: str
@@ -66,7 +66,7 @@ class Alignment(NamedTuple):
     cost: float
 
 
-def align(left: Sequence[Token], right: Sequence[Token]) -> Alignment:
+def align(left: Sequence[AlignedToken], right: Sequence[AlignedToken]) -> Alignment:
     """Return the cheapest alignment; ties are broken deterministically."""
     best: dict[tuple[int, int], tuple[float, int, int]] = {(0, 0): (0.0, 0, 0)}
     longer = len(right) - len(left)
@@ -91,13 +91,15 @@ def align(left: Sequence[Token], right: Sequence[Token]) -> Alignment:
     return Alignment(blocks[::-1], best[len(left), len(right)][0])
 
 
-def align_by_position(left: Sequence[Token], right: Sequence[Token]) -> Alignment:
+def align_by_position(left: Sequence[AlignedToken], right: Sequence[AlignedToken]) -> Alignment:
     blocks = [Block(Span(index, index + 1), Span(index, index + 1)) for index in range(len(left))]
     cost = sum(_pair_cost(token, word) for token, word in zip(left, right, strict=True))
     return Alignment(blocks, round(cost, 6))
 
 
-def _moves(left: Sequence[Token], right: Sequence[Token], i: int, j: int) -> Iterator[tuple[int, int, float]]:
+def _moves(
+    left: Sequence[AlignedToken], right: Sequence[AlignedToken], i: int, j: int
+) -> Iterator[tuple[int, int, float]]:
     """Yield every block that can begin at (i, j): its tokens on either side, and its cost."""
     if i < len(left):
         yield 1, 0, _ALONE
@@ -114,12 +116,12 @@ def _moves(left: Sequence[Token], right: Sequence[Token], i: int, j: int) -> Ite
             yield 1, m, _split_cost(left[i], right[j : j + m])
 
 
-def _pair_cost(left: Token, right: Token) -> float:
+def _pair_cost(left: AlignedToken, right: AlignedToken) -> float:
     cost = 0.0 if left.tag == right.tag else 0.5 if left.tag[:1] == right.tag[:1] else 1.0
     return cost - _SAME_LEMMA if left.lemma is not None and left.lemma == right.lemma else cost
 
 
-def _merge_cost(left: Sequence[Token], word: Token) -> float:
+def _merge_cost(left: Sequence[AlignedToken], word: AlignedToken) -> float:
     form = word.form or ""
     # Split at its punctuation, with and without the punctuation.
     pieces = len(_PIECES.findall(form)), len(_ALPHANUMERIC.findall(form))
@@ -127,7 +129,7 @@ def _merge_cost(left: Sequence[Token], word: Token) -> float:
     return _group_cost(len(left), any(token.tag == word.tag for token in left), likely)
 
 
-def _split_cost(token: Token, words: Sequence[Token]) -> float:
+def _split_cost(token: AlignedToken, words: Sequence[AlignedToken]) -> float:
     return _group_cost(
         len(words), any(word.tag == token.tag for word in words), all(w.glued for w in words[1:])
     )
@@ -138,16 +140,16 @@ def _group_cost(size: int, same_tag: bool, likely: bool) -> float:
     return cost + (0.0 if same_tag else _OTHER_TAG) - (_LIKELY_SHAPE if likely else 0.0)
 
 
-def _most_tokens(word: Token) -> int:
+def _most_tokens(word: AlignedToken) -> int:
     """Return the largest number of left tokens for a word: not more than it has characters."""
     return MAX_MERGED if word.form is None else min(MAX_MERGED, len(word.form))
 
 
-def _is_punctuation(token: Token) -> bool:
+def _is_punctuation(token: AlignedToken) -> bool:
     """Whether the tag is punctuation, like ``,`` and ``.``; hyphens and brackets have tags with letters."""
     return not token.tag.strip("-$").isalpha()
 
 
-def _ends_in_clitic(left: Sequence[Token], form: str) -> bool:
+def _ends_in_clitic(left: Sequence[AlignedToken], form: str) -> bool:
     """Two tokens of which the second is a written-on ``s``: ``it's``, ``Dinners'``."""
     return len(left) == 2 and left[1].tag in ("POS", "VBZ") and form.rstrip("'’").endswith("s")

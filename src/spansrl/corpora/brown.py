@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from spansrl.corpora.corpus import Audit, Corpus
+from spansrl.corpora.corpus import Audit, CorpusSplits
 from spansrl.corpora.masc import LEMMA_CHECK, fits_lemma
 from spansrl.errors import DataError, FormatError
-from spansrl.formats.conll import Block, Ids, read_block, split_blocks
+from spansrl.formats.conll import ColumnBlock, Ids, read_block, split_blocks
 from spansrl.formats.layouts import LAYOUTS
 from spansrl.formats.sources import SourceFile, SourceFiles
 from spansrl.progress import Progress, no_progress
@@ -30,7 +30,7 @@ _CONTRACTION = re.compile(
 _OPENING_QUOTE = "``"
 
 
-def build_brown(source: str, *, progress: Progress = no_progress) -> Corpus:
+def build_brown(source: str, *, progress: Progress = no_progress) -> CorpusSplits:
     """Return the corpus of a directory or an archive with the propositions and the Brown corpus's files."""
     files = SourceFiles.read(source, (_PROPS, _WORDS), what="brown", progress=progress)
     missing = [name for name in ("test.brown.props", *_DOCUMENTS) if name not in files.files]
@@ -41,7 +41,7 @@ def build_brown(source: str, *, progress: Progress = no_progress) -> Corpus:
         )
     audit = Audit("conll05-brown", (SPLIT,))
     audit.sources["brown"] = files.provenance()
-    return Corpus(_sentences(files.files, audit), audit)
+    return CorpusSplits(_sentences(files.files, audit), audit)
 
 
 def split_as_penn(word: str) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ def _sentences(files: dict[str, SourceFile], audit: Audit) -> Iterator[tuple[str
                 "its final period came after the quote that opens the next one",
             )
         own = [[word, *row] for word, row in zip(words[start:end], block.rows, strict=True)]
-        sent = read_block(Block(own, block.numbers), LAYOUTS["conll05-words"], props.path, ids)
+        sent = read_block(ColumnBlock(own, block.numbers), LAYOUTS["conll05-words"], props.path, ids)
         sent = replace(sent, id=f"{SPLIT}#{number}")
         for prop in sent.props:
             audit.check(LEMMA_CHECK, fits_lemma(sent, prop))

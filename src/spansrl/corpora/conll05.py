@@ -16,7 +16,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from spansrl.corpora.corpus import DOCUMENT_KEY, Audit, Corpus
+from spansrl.corpora.corpus import DOCUMENT_KEY, Audit, CorpusSplits
 from spansrl.errors import DataError, FormatError, counted, shortened
 from spansrl.formats.conll import read_conll, split_blocks
 from spansrl.formats.detect import conll05_form
@@ -79,7 +79,9 @@ class _Files:
         return {PARTS[part] for part, layers in self.layers.items() if "props" in layers}
 
 
-def build_conll05(source: Path, trees: Sequence[Path] = (), *, progress: Progress = no_progress) -> Corpus:
+def build_conll05(
+    source: Path, trees: Sequence[Path] = (), *, progress: Progress = no_progress
+) -> CorpusSplits:
     """Return the corpus of the column files below `source`, with words from `trees` where they have none.
 
     Both may be directories or archives; `source` may also be one merged file.
@@ -96,7 +98,7 @@ def build_conll05(source: Path, trees: Sequence[Path] = (), *, progress: Progres
     audit = Audit("conll05", SPLITS)
     audit.keep_splits(splits)
     audit.sources["conll05"] = SourceFiles(str(source), columns.files | documents).provenance()
-    return Corpus(_sentences(files, audit, progress), audit)
+    return CorpusSplits(_sentences(files, audit, progress), audit)
 
 
 def _read_trees(sources: Sequence[Path], progress: Progress) -> dict[str, SourceFile]:

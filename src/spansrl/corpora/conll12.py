@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from spansrl.corpora.corpus import Audit, Corpus
+from spansrl.corpora.corpus import Audit, CorpusSplits
 from spansrl.errors import DataError
 from spansrl.formats.conll import read_conll
 from spansrl.formats.files import read_lines
@@ -30,7 +30,7 @@ _GOLD = re.compile(r"[._]gold_conll(?:\.gz|\.xz)?$")
 
 def build_conll12(
     source: Path, lists: Mapping[str, Path] | None = None, *, progress: Progress = no_progress
-) -> Corpus:
+) -> CorpusSplits:
     """Return the corpus of the files below `source`, a directory or an archive.
 
     `lists` has one file per split, with one document per line (``bc/cctv/00/cctv_0000``); it replaces the
@@ -49,7 +49,7 @@ def build_conll12(
         where = "in the lists" if lists else "below a directory train, development or test"
         raise DataError(f"{source}: none of the {len(names)} files is {where}")
     audit.keep_splits(split_of.values())
-    return Corpus(_sentences(source, split_of, audit, progress), audit)
+    return CorpusSplits(_sentences(source, split_of, audit, progress), audit)
 
 
 def _english(names: Iterable[str], audit: Audit) -> Iterator[str]:

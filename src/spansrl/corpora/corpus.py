@@ -165,14 +165,14 @@ def _listed(notes: list[Note]) -> Json:
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
+class CorpusSplits:
     """Sentences with the names of their splits, to be iterated once; then the audit is complete."""
 
     sentences: Iterator[tuple[str, Sentence]]
     audit: Audit
 
 
-def write_corpus(corpus: Corpus, folder: Path) -> None:
+def write_corpus(corpus: CorpusSplits, folder: Path) -> None:
     """Write ``SPLIT.jsonl`` for every split and ``audit.json`` atomically."""
     splits = list(corpus.audit.splits)
     names = [*(f"{split}.jsonl" for split in splits), AUDIT_FILE]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from spansrl.corpora.conllu import read_conllu
-from spansrl.corpora.corpus import Audit, Corpus
+from spansrl.corpora.corpus import Audit, CorpusSplits
 from spansrl.corpora.joining import join_document
 from spansrl.errors import DataError
 from spansrl.formats.conll import read_conll
@@ -41,7 +41,7 @@ _WORDS = r"not-to-release/sources/([^/]+/[^/]+\.xml)\.conllu"
 
 def build_ewt(
     propbank: str | None = None, ud: str | None = None, *, progress: Progress = no_progress
-) -> Corpus:
+) -> CorpusSplits:
     """Return the corpus of two sources, each a directory, an archive or a URL; None is the pinned commit."""
     patterns = (_SKELETON, _LIST)
     skeletons = SourceFiles.read(propbank or PROPBANK.url, patterns, what="propbank", progress=progress)
@@ -51,7 +51,7 @@ def build_ewt(
     audit = Audit("ewt", SPLITS)
     audit.sources["propbank"] = skeletons.provenance(PROPBANK, must_match=propbank is None)
     audit.sources["ud"] = words.provenance(UD, must_match=ud is None)
-    return Corpus(_sentences(skeletons, words, audit, progress), audit)
+    return CorpusSplits(_sentences(skeletons, words, audit, progress), audit)
 
 
 def _check_propbank(source: SourceFiles) -> None:

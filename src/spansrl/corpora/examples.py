@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from spansrl.corpora.corpus import Audit, Corpus, word_runs
+from spansrl.corpora.corpus import Audit, CorpusSplits, word_runs
 from spansrl.errors import DataError
 from spansrl.formats.sources import SourceFile
 from spansrl.inventory.frame_files import FrameReader, Roleset
@@ -82,7 +82,7 @@ class ExampleReader(FrameReader):
 
 def build_examples(
     source: str | None = None, unlike: Iterable[Sentence] = (), *, progress: Progress = no_progress
-) -> Corpus:
+) -> CorpusSplits:
     """Return the examples of a directory, an archive or a URL of frames; None is the pinned commit.
 
     Those that share eight words in a row, or all of their words if they have fewer, with one of the sentences
@@ -94,7 +94,7 @@ def build_examples(
     audit = Audit("examples", [SPLIT])
     audit.sources["frames"] = provenance
     known = {run for sent in unlike for run in word_runs(sent.tokens)}
-    return Corpus(_sentences(frames.files, known, audit, progress), audit)
+    return CorpusSplits(_sentences(frames.files, known, audit, progress), audit)
 
 
 def _sentences(

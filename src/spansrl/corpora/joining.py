@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import chain, pairwise
 
-from spansrl.corpora.alignment import Block, Token, align, align_by_position
+from spansrl.corpora.alignment import AlignedToken, Block, align, align_by_position
 from spansrl.corpora.conllu import Word, WordSentence, joined
 from spansrl.corpora.corpus import DOCUMENT_KEY, Audit
 from spansrl.errors import DataError
@@ -36,7 +36,7 @@ class Pair:
 
 
 @dataclass(slots=True)
-class Pairing:
+class SentencePairing:
     pairs: list[Pair] = field(default_factory=list)
     without_words: list[Sentence] = field(default_factory=list)
     without_skeleton: list[WordSentence] = field(default_factory=list)
@@ -58,7 +58,7 @@ def join_document(
         yield _sentence(document, pair, audit)
 
 
-def _best_pairing(skeletons: Sequence[Sentence], sentences: Sequence[WordSentence]) -> Pairing:
+def _best_pairing(skeletons: Sequence[Sentence], sentences: Sequence[WordSentence]) -> SentencePairing:
     sizes = [len(skeleton) for skeleton in skeletons]
     by_position = [(skeletons, sentences)]
     if sizes == [len(sent.words) for sent in sentences]:
@@ -79,8 +79,8 @@ def _groups_by_tags(
     return [(skeletons[i:i_end], sentences[j:j_end]) for _, i, i_end, j, j_end in opcodes]
 
 
-def _pairing(groups: Iterable[tuple[Sequence[Sentence], Sequence[WordSentence]]]) -> Pairing:
-    pairing = Pairing()
+def _pairing(groups: Iterable[tuple[Sequence[Sentence], Sequence[WordSentence]]]) -> SentencePairing:
+    pairing = SentencePairing()
     for skeletons, sentences in groups:
         if len(skeletons) == len(sentences):
             for skeleton, sent in zip(skeletons, sentences, strict=True):
@@ -93,7 +93,7 @@ def _pairing(groups: Iterable[tuple[Sequence[Sentence], Sequence[WordSentence]]]
     return pairing
 
 
-def _add_pair(pairing: Pairing, skeleton: Sentence, sent: WordSentence) -> None:
+def _add_pair(pairing: SentencePairing, skeleton: Sentence, sent: WordSentence) -> None:
     tokens, words = _skeleton_tokens(skeleton), _word_tokens(sent.words)
     retagged = sum(token.tag != word.tag for token, word in zip(tokens, words, strict=False))
     # One other tag is a correction; two or more may be a shift.
@@ -105,7 +105,7 @@ def _add_pair(pairing: Pairing, skeleton: Sentence, sent: WordSentence) -> None:
     pairing.cost += cost
 
 
-def _add_regrouped(pairing: Pairing, skeletons: Sequence[Sentence], words: WordSentence) -> None:
+def _add_regrouped(pairing: SentencePairing, skeletons: Sequence[Sentence], words: WordSentence) -> None:
     """Add skeletons whose sentence boundaries differ from those of the words."""
     tokens = list(chain.from_iterable(map(_skeleton_tokens, skeletons)))
     blocks, cost = align(tokens, _word_tokens(words.words))
@@ -192,10 +192,10 @@ def _is_widened(span: Span, block_of: dict[int, Block]) -> bool:
     return block_of[span.start].left.start < span.start or block_of[span.end - 1].left.end > span.end
 
 
-def _skeleton_tokens(skeleton: Sentence) -> list[Token]:
+def _skeleton_tokens(skeleton: Sentence) -> list[AlignedToken]:
     lemmas = {prop.pred: prop.lemma for prop in skeleton.props}
-    return [Token(tag, lemmas.get(index)) for index, tag in enumerate(skeleton.pos or ())]
+    return [AlignedToken(tag, lemmas.get(index)) for index, tag in enumerate(skeleton.pos or ())]
 
 
-def _word_tokens(words: Sequence[Word]) -> list[Token]:
-    return [Token(word.tag, word.lemma, word.form, word.glued) for word in words]
+def _word_tokens(words: Sequence[Word]) -> list[AlignedToken]:
+    return [AlignedToken(word.tag, word.lemma, word.form, word.glued) for word in words]

@@ -17,7 +17,7 @@ from itertools import accumulate, groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from spansrl.corpora.corpus import DOCUMENT_KEY, Audit, Corpus, word_runs
+from spansrl.corpora.corpus import DOCUMENT_KEY, Audit, CorpusSplits, word_runs
 from spansrl.corpora.tag_joining import Rejected, TaggedWord, join_by_tags
 from spansrl.errors import DataError, FormatError
 from spansrl.formats.conll import read_conll
@@ -44,7 +44,7 @@ LEMMA_CHECK = "the predicate's word fits its lemma"
 _LEMMATIZER = Lemmatizer()
 
 
-class Document(NamedTuple):
+class MascDocument(NamedTuple):
     """A line of the split table."""
 
     name: str
@@ -70,7 +70,7 @@ def build_masc(
     unlike: Iterable[Sentence] = (),
     *,
     progress: Progress = no_progress,
-) -> Corpus:
+) -> CorpusSplits:
     """Return the corpus from PropBank's release, the tagged words, and the table of documents.
 
     The first two are directories, archives or URLs; the default table is the package's own. Sentences of
@@ -88,10 +88,10 @@ def build_masc(
     audit.sources["tagged"] = words.provenance()
     audit.sources["split"] = {"files": 1, "sha256": fingerprint({"split": split.read_bytes()})}
     held_out = {run for sent in unlike for run in word_runs(sent.tokens)}
-    return Corpus(_sentences(documents, skeletons, words, held_out, audit, progress), audit)
+    return CorpusSplits(_sentences(documents, skeletons, words, held_out, audit, progress), audit)
 
 
-def read_split(path: Path) -> list[Document]:
+def read_split(path: Path) -> list[MascDocument]:
     """Return the documents of a table with the columns document, mode, genre and split, separated by tabs."""
     table = [(line.number, line.text.split("\t")) for line in read_lines(path)]
     if not table or table[0][1] != _COLUMNS:
@@ -104,7 +104,7 @@ def read_split(path: Path) -> list[Document]:
         if cells[-1] not in SPLITS:
             message = f"unknown split '{cells[-1]}'. Choose from: {', '.join(SPLITS)}"
             raise FormatError(message, path=str(path), line=number)
-    return [Document(*cells) for _, cells in table[1:]]
+    return [MascDocument(*cells) for _, cells in table[1:]]
 
 
 def read_tagged_line(line: str) -> list[TaggedWord]:
@@ -113,7 +113,7 @@ def read_tagged_line(line: str) -> list[TaggedWord]:
     return [TaggedWord(form, tag) if form else TaggedWord(tag, "NN") for form, _, tag in cells]
 
 
-def _check_documents(documents: list[Document], split: Path, source: SourceFiles, expected: str) -> None:
+def _check_documents(documents: list[MascDocument], split: Path, source: SourceFiles, expected: str) -> None:
     if not source.files:
         raise DataError(f"{source.root}: no documents of MASC found; expected files like {expected}")
     missing = [document.key for document in documents if document.key not in source.files]
@@ -125,7 +125,7 @@ def _check_documents(documents: list[Document], split: Path, source: SourceFiles
 
 
 def _sentences(
-    documents: list[Document],
+    documents: list[MascDocument],
     skeletons: SourceFiles,
     words: SourceFiles,
     held_out: set[tuple[str, ...]],
@@ -146,7 +146,7 @@ def _sentences(
 
 
 def _document_sentences(
-    document: Document, skeletons: SourceFiles, words: SourceFiles, audit: Audit
+    document: MascDocument, skeletons: SourceFiles, words: SourceFiles, audit: Audit
 ) -> Iterator[Sentence]:
     lines = [read_tagged_line(line.text) for line in words.files[document.key].lines()]
     sentences = list(_skeletons(document, skeletons))
@@ -165,7 +165,7 @@ def _document_sentences(
         yield _sentence(document, sent, joined.words, audit)
 
 
-def _skeletons(document: Document, skeletons: SourceFiles) -> Iterator[Sentence]:
+def _skeletons(document: MascDocument, skeletons: SourceFiles) -> Iterator[Sentence]:
     """Yield the sentences that have a word, numbered from 0.
 
     One that cannot be read has tags only, so that its words are not given to its neighbors.
@@ -182,7 +182,7 @@ def _skeletons(document: Document, skeletons: SourceFiles) -> Iterator[Sentence]
             yield replace(sent, id=f"{document.id}#{number}")
 
 
-def _sentence(document: Document, skeleton: Sentence, words: Iterable[str], audit: Audit) -> Sentence:
+def _sentence(document: MascDocument, skeleton: Sentence, words: Iterable[str], audit: Audit) -> Sentence:
     tags = skeleton.pos or ()
     kept = [index for index, tag in enumerate(tags) if tag not in _NO_WORD]
     moved = [0, *accumulate(int(tag not in _NO_WORD) for tag in tags)]  # old index -> new index

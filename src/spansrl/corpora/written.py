@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from spansrl.corpora.corpus import Audit, Corpus, word_runs
+from spansrl.corpora.corpus import Audit, CorpusSplits, word_runs
 from spansrl.corpora.examples import Example, UnfitError, to_sentence
 from spansrl.formats.files import plain_name, read_lines
 from spansrl.inventory.frame_files import Roleset
@@ -46,7 +46,7 @@ def build_written(
     frames: FrameIndex | None = None,
     *,
     progress: Progress = no_progress,
-) -> Corpus:
+) -> CorpusSplits:
     """Return the sentences of the files, checked against the frames (by default the installed ones).
 
     The audit says what is wrong with those that are left out. Those that share eight words in a row, or all
@@ -66,7 +66,7 @@ def build_written(
                 audit.drop("sentence", where, str(unfit))
         audit.sources[path.name] = {"sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
         progress("reading written sentences", done, len(paths))
-    return Corpus(_kept(found, known, audit), audit)
+    return CorpusSplits(_kept(found, known, audit), audit)
 
 
 def _kept(

@@ -19,11 +19,11 @@ searches would find (see `needs_search`). Sums are in double precision. Argmax a
 by (i, j, role index), exact search by an order of its own; no answer depends on the rest of the batch.
 """
 
-from spansrl.decoding.labels import LabelScores
+from spansrl.decoding.label_scores import LabelScores
 from spansrl.decoding.scores import DECODERS, ORDERS, Arrays, Decoder, Ints, Order, Scores
-from spansrl.decoding.segmental import SegmentalScores
+from spansrl.decoding.segmental_scores import SegmentalScores
 from spansrl.decoding.spans import SpanScores, log_partition
-from spansrl.decoding.tags import TagScores, arguments_from_tags, bio_transitions, viterbi
+from spansrl.decoding.tag_scores import TagScores, arguments_from_tags, bio_transitions, viterbi
 
 # The scores of each kind of output, built from the arrays that a network or an ONNX graph returns.
 SCORES: dict[str, type[Scores]] = {

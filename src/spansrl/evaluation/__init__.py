@@ -9,13 +9,13 @@ text; `files` reads files; `breakdown` and `significance` go beyond the official
 
 from spansrl.evaluation.breakdown import BREAKDOWNS, breakdown
 from spansrl.evaluation.counts import Counts, EndToEnd, Score, end_to_end, score
-from spansrl.evaluation.files import open_for_scoring
-from spansrl.evaluation.report import (
+from spansrl.evaluation.score_report import (
     breakdown_report,
     comparison_report,
     end_to_end_report,
     official_report,
 )
+from spansrl.evaluation.scored_files import open_for_scoring
 from spansrl.evaluation.significance import (
     Comparison,
     adjust_holm,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
 from spansrl.evaluation.counts import Counts, Match, Scorable, aligned, pair, propositions, score
-from spansrl.evaluation.frames import Arg
+from spansrl.evaluation.scorable import Arg
 from spansrl.tags import VERB
 
 By = Literal["role", "length", "distance"]

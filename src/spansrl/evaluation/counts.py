@@ -14,14 +14,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from spansrl.errors import DataError, counted
-from spansrl.evaluation.frames import Arg, Frames, frames_of
+from spansrl.evaluation.scorable import Arg, ScoredSentence, frames_of
 from spansrl.structures import Sentence
 from spansrl.tags import VERB
 
 Match = Literal["index", "lemma"]
-Scorable = Sentence | Frames
+Scorable = Sentence | ScoredSentence
 NONE = "-NONE-"  # the missing side of a confusion
-_NOWHERE = Frames(0, {})
+_NOWHERE = ScoredSentence(0, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,13 +206,13 @@ def end_to_end(
 
 def aligned(
     gold: Iterable[Scorable], *systems: Iterable[Scorable], same_count: bool = False
-) -> Iterator[tuple[Frames, list[Frames]]]:
+) -> Iterator[tuple[ScoredSentence, list[ScoredSentence]]]:
     """Yield each gold sentence with that of every system; raise DataError where they do not match.
 
     Sentences after the end of gold are ignored, as in the official scorer, unless `same_count`.
     """
     streams = [map(_as_frames, system) for system in systems]
-    found: list[Frames] = []
+    found: list[ScoredSentence] = []
     number = 0
     for number, frames in enumerate(map(_as_frames, gold), start=1):
         before = found or [_NOWHERE] * len(streams)
@@ -229,7 +229,9 @@ def aligned(
             )
 
 
-def propositions(gold: Frames, predicted: Frames, match: Match) -> Iterator[tuple[int, list[Arg], list[Arg]]]:
+def propositions(
+    gold: ScoredSentence, predicted: ScoredSentence, match: Match
+) -> Iterator[tuple[int, list[Arg], list[Arg]]]:
     """Yield each gold predicate with its gold and predicted arguments; unmatched predicates have none."""
     for pred, (args, lemma) in gold.by_pred.items():
         found = predicted.by_pred.get(pred)
@@ -283,7 +285,7 @@ class _Tally:
         self.missed: Counter[str] = Counter()
         self.confusion: Counter[tuple[str, str]] = Counter()
 
-    def add(self, gold: Frames, predicted: Frames, match: Match) -> None:
+    def add(self, gold: ScoredSentence, predicted: ScoredSentence, match: Match) -> None:
         self.sentences += 1
         for _, gold_args, predicted_args in propositions(gold, predicted, match):
             self.propositions += 1
@@ -303,7 +305,9 @@ class _Tally:
         return Score(self.sentences, self.propositions, self.perfect, roles, dict(self.confusion))
 
 
-def _counterpart(gold: Frames, found: Frames | None, number: int, last: Frames) -> Frames:
+def _counterpart(
+    gold: ScoredSentence, found: ScoredSentence | None, number: int, last: ScoredSentence
+) -> ScoredSentence:
     """Return a system's sentence if it matches gold's; `last` is the system's previous sentence."""
     if found is None:
         raise DataError(
@@ -318,9 +322,9 @@ def _counterpart(gold: Frames, found: Frames | None, number: int, last: Frames) 
     return found
 
 
-def _as_frames(sent: Scorable) -> Frames:
+def _as_frames(sent: Scorable) -> ScoredSentence:
     return frames_of(sent) if isinstance(sent, Sentence) else sent
 
 
-def _at(frames: Frames) -> str:
+def _at(frames: ScoredSentence) -> str:
     return f" ({frames.where})" if frames.where else ""

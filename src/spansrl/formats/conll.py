@@ -30,16 +30,16 @@ _CELLS = re.compile(r"[^ \t]+")
 _MARKER_LINES = ("#begin document", "#end document")
 
 
-class Block(NamedTuple):
+class ColumnBlock(NamedTuple):
     """The lines of one sentence, split into cells."""
 
     rows: list[list[str]]
     numbers: list[int]
 
 
-def split_blocks(lines: Iterable[Line], *, marker_lines: bool = False) -> Iterator[Block]:
+def split_blocks(lines: Iterable[Line], *, marker_lines: bool = False) -> Iterator[ColumnBlock]:
     """Yield the sentences of a column file; `marker_lines` skips the lines that begin and end a document."""
-    block = Block([], [])
+    block = ColumnBlock([], [])
     for number, text in lines:
         cells = [] if marker_lines and text.startswith(_MARKER_LINES) else _CELLS.findall(text)
         if cells:
@@ -47,7 +47,7 @@ def split_blocks(lines: Iterable[Line], *, marker_lines: bool = False) -> Iterat
             block.numbers.append(number)
         elif block.rows:
             yield block
-            block = Block([], [])
+            block = ColumnBlock([], [])
     if block.rows:
         yield block
 
@@ -58,7 +58,7 @@ def read_conll(lines: Iterable[Line], layout: Layout, path: str = "<input>") -> 
         yield read_block(block, layout, path, ids)
 
 
-def read_block(block: Block, layout: Layout, path: str, ids: Ids) -> Sentence:
+def read_block(block: ColumnBlock, layout: Layout, path: str, ids: Ids) -> Sentence:
     return _BlockReader(block, layout, path).sentence(ids)
 
 
@@ -84,7 +84,7 @@ class Ids:
 
 @dataclass(slots=True)
 class _BlockReader:
-    block: Block
+    block: ColumnBlock
     layout: Layout
     path: str
     preds: list[int] = field(default_factory=list)

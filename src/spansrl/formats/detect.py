@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from spansrl.formats.conll import Block, split_blocks
+from spansrl.formats.conll import ColumnBlock, split_blocks
 from spansrl.formats.files import Line, plain_name
 from spansrl.tags import is_bracket_cell
 
@@ -65,7 +65,7 @@ def _is_other_json(text: str) -> bool:
     return True
 
 
-def _format_of_block(block: Block) -> str | None:
+def _format_of_block(block: ColumnBlock) -> str | None:
     width = min(map(len, block.rows))
     fixed = _fixed_columns(block)
     counts_tokens = width > 2 and all(row[2] == str(index) for index, row in enumerate(block.rows))
@@ -76,7 +76,7 @@ def _format_of_block(block: Block) -> str | None:
     return _BY_FIXED_COLUMNS.get(fixed)
 
 
-def _fixed_columns(block: Block) -> int:
+def _fixed_columns(block: ColumnBlock) -> int:
     """Return the number of columns before those that hold brackets to the end of the row.
 
     The majority of the cells decides, so that one wrong cell is reported as such.

@@ -3,7 +3,7 @@
 The defaults are the paper's (Table 8 and Appendix C), except that word vectors are trained: SENNA and ELMo
 are not shipped. An unknown key, a value of the wrong type and settings
 that do not fit together are errors that name the setting. The comments here are the tables in
-docs/training.md. The settings of training are in `spansrl.training.config`.
+docs/training.md. The settings of training are in `spansrl.training.run_config`.
 """
 
 from __future__ import annotations

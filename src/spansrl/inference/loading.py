@@ -175,7 +175,7 @@ def _load_model(
     except ImportError as error:
         raise MissingExtraError(f"{directory.path}: a model without ONNX graphs", "train") from error
     from spansrl.training.checkpoint import check_device
-    from spansrl.training.ensembles import load_torch_model
+    from spansrl.training.ensemble_directories import load_torch_model
 
     check_device(device)
     if threads:

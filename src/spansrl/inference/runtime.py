@@ -33,7 +33,7 @@ from spansrl.inference.directory import (
 )
 from spansrl.inference.inputs.characters import CharacterBatch
 from spansrl.inference.inputs.pieces import SPECIAL_PIECES, PieceStore, PieceTokenizer, load_tokenizer
-from spansrl.inference.inputs.vectors import Vectors
+from spansrl.inference.inputs.word_vectors import Vectors
 from spansrl.inference.int8 import with_int8_products
 from spansrl.inference.model import Encoding, Floats, Prepared, Senses, Tokens, lengths_of, narrowed
 
@@ -57,16 +57,16 @@ class OnnxModel:
         self.precision = precision
         self._inputs = token_inputs(config.embedder, directory.path / "embedder")
         classes = {"classes"} if self.finds_predicates else set()
-        self._encoder = Graph(directory.path / ENCODER_GRAPH, {"vectors", *classes}, threads, precision)
+        self._encoder = OnnxGraph(directory.path / ENCODER_GRAPH, {"vectors", *classes}, threads, precision)
         self._senses = {sense: k for k, sense in enumerate(directory.senses)}
         senses = {"senses"} if directory.senses else set()
         self._sense_graph = None
         if senses and (directory.path / SENSES_GRAPH).exists():
-            self._sense_graph = Graph(directory.path / SENSES_GRAPH, senses, threads, precision)
+            self._sense_graph = OnnxGraph(directory.path / SENSES_GRAPH, senses, threads, precision)
             senses = set()
         self._output = config.output.kind
         names = {*ARRAYS[self._output], *senses}
-        self._arguments = Graph(directory.path / ARGUMENTS_GRAPH, names, threads, precision)
+        self._arguments = OnnxGraph(directory.path / ARGUMENTS_GRAPH, names, threads, precision)
         for graph, output, expected in (
             (self._arguments, "start", self.roles),
             (self._sense_graph or self._arguments, "senses", directory.senses),
@@ -133,7 +133,7 @@ def _key(sentence: IntArray, pred: IntArray) -> bytes:
     return sentence.tobytes() + pred.tobytes()
 
 
-class Graph:
+class OnnxGraph:
     """An ONNX file as a function of named arrays."""
 
     def __init__(

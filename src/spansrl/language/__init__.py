@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from spansrl.language.base import MAX_TOKENS, Language, TextSentence
 from spansrl.language.english import English
 from spansrl.language.english.lemmas import Lemmatizer
+from spansrl.language.protocol import MAX_TOKENS, Language, TextSentence
 
 # Name in the config.json of a model -> the language with the base forms that its treebank taught.
 LANGUAGES: dict[str, Callable[[Lemmatizer], Language]] = {"english": English}

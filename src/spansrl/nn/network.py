@@ -19,7 +19,7 @@ from spansrl.nn.devices import on_device
 from spansrl.nn.embedders import Embedder
 from spansrl.nn.embedders.transformer import TransformerEmbedder
 from spansrl.nn.encoders import build_encoder, dropout_before_encoder
-from spansrl.nn.encoders.predicates import MarkedEncoder, OnePassEncoder
+from spansrl.nn.encoders.predicate_encoders import MarkedEncoder, OnePassEncoder
 from spansrl.nn.outputs import OUTPUTS, Output
 from spansrl.nn.syntax import SyntaxHead
 from spansrl.nn.tasks import TaskHeads

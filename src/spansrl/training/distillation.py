@@ -30,11 +30,11 @@ from spansrl.nn.ensembles import fingerprint
 from spansrl.nn.lessons import Lessons, joined_arrays
 from spansrl.nn.network import Network, TorchModel
 from spansrl.nn.outputs import OUTPUTS
-from spansrl.nn.outputs.base import DistillableOutput
+from spansrl.nn.outputs.output_base import DistillableOutput
 from spansrl.structures import PREDICATE_TYPES, Sentence
-from spansrl.training.config import DistillationConfig
 from spansrl.training.distributed import ALONE, Workers
 from spansrl.training.recovery import find_trained, load_trained
+from spansrl.training.run_config import DistillationConfig
 
 CHUNK = 1000  # sentences
 EMPTY_FILE = 128  # bytes of a .npy file without rows, which cannot be mapped into memory

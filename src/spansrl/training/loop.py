@@ -24,8 +24,8 @@ from spansrl.errors import SpansrlError
 from spansrl.evaluation import Score
 from spansrl.nn.batch import Batch
 from spansrl.training.averaging import WeightAverage
-from spansrl.training.config import TrainingConfig
 from spansrl.training.distributed import ALONE, Workers
+from spansrl.training.run_config import TrainingConfig
 
 READ_EVERY = 20  # batches, on devices other than the CPU
 

@@ -23,8 +23,8 @@ from spansrl.inference.loading import find_model
 from spansrl.nn.embedders import Embedder, load_embedder
 from spansrl.nn.network import Network
 from spansrl.training.checkpoint import load_network, make_network
-from spansrl.training.config import TrainingConfig
 from spansrl.training.onnx_weights import set_precision
+from spansrl.training.run_config import TrainingConfig
 
 Array = npt.NDArray[Any]
 FREQUENT_ROLES = ("ARG0", "ARG1", "ARG2")

@@ -31,9 +31,9 @@ from spansrl.training.checkpoint import (
     save_weights,
     saved_epoch,
 )
-from spansrl.training.config import Config
 from spansrl.training.distributed import ALONE, Workers
 from spansrl.training.loop import Position
+from spansrl.training.run_config import Config
 
 if sys.platform != "win32":
     import fcntl

@@ -37,7 +37,6 @@ from spansrl.structures import Sentence
 from spansrl.training import run_directory
 from spansrl.training.averaging import WeightAverage
 from spansrl.training.checkpoint import save_description, save_weights
-from spansrl.training.config import Config, TrainingConfig
 from spansrl.training.distillation import Teachers, load_teachers
 from spansrl.training.distributed import ALONE, Workers
 from spansrl.training.loop import Examples, Position, Step, make_optimizer, train
@@ -48,6 +47,7 @@ from spansrl.training.recovery import (
     start_from,
     starting_embedder,
 )
+from spansrl.training.run_config import Config, TrainingConfig
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from itertools import pairwise
 
 from spansrl.inventory import RoleInventory
 from spansrl.structures import Sentence
-from spansrl.visualize.characters import runs_right_to_left, visible
 from spansrl.visualize.palette import colors
+from spansrl.visualize.printable import runs_right_to_left, visible
 from spansrl.visualize.svg import LEGEND, rules, svg_element
 
 _WIDTHS = (324, 580, 880)  # pixels: a phone, a tablet or a narrow column, a desktop

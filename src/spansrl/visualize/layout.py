@@ -28,7 +28,7 @@ class Bar(NamedTuple):
     goes_on: bool  # it ends on a later line
 
 
-class Label(NamedTuple):
+class BarLabel(NamedTuple):
     """A text below its bar."""
 
     mark: Mark
@@ -41,11 +41,11 @@ class Strip(NamedTuple):
 
     row: Row
     bars: tuple[Bar, ...]
-    labels: tuple[tuple[Label, ...], ...]
+    labels: tuple[tuple[BarLabel, ...], ...]
     thread: tuple[float, float] | None  # from the first to the last mark of the proposition
 
 
-class Line(NamedTuple):
+class DrawnLine(NamedTuple):
     """Tokens start .. end-1, the offset and the width of each, and the strips below them."""
 
     start: int
@@ -68,7 +68,7 @@ def lay_out(
     *,
     limit: float,
     space: float,
-) -> list[Line]:
+) -> list[DrawnLine]:
     """Lay out words and labels; `measure` returns the width of a label, `space` is the width of a space."""
     gaps = [0.0 if near else space for near in glued(sent)]
     return [_with_strips(line, rows, measure, limit, space) for line in _break(widths, gaps, limit)]
@@ -83,7 +83,7 @@ def fit(text: str, limit: float, measure: Measure, ellipsis: str = "…") -> str
     return text + ellipsis
 
 
-def unexplained(rows: Sequence[Row], lines: Sequence[Line]) -> list[tuple[str, list[Mark]]]:
+def unexplained(rows: Sequence[Row], lines: Sequence[DrawnLine]) -> list[tuple[str, list[Mark]]]:
     """The predicates with those of their roles whose meaning no label shows, once each."""
     shown = {
         (strip.row.name, label.mark.base)
@@ -102,7 +102,7 @@ def unexplained(rows: Sequence[Row], lines: Sequence[Line]) -> list[tuple[str, l
     return [(name, [roles[role] for role in sorted(roles)]) for name, roles in found.items()]
 
 
-def _break(widths: Sequence[float], gaps: Sequence[float], limit: float) -> Iterator[Line]:
+def _break(widths: Sequence[float], gaps: Sequence[float], limit: float) -> Iterator[DrawnLine]:
     """Lines of at least one word; none ends between words without a space, if possible."""
     start = 0
     while start < len(widths):
@@ -116,11 +116,13 @@ def _break(widths: Sequence[float], gaps: Sequence[float], limit: float) -> Iter
         offsets = [0.0]
         for k in range(start + 1, end):
             offsets.append(offsets[-1] + widths[k - 1] + gaps[k])
-        yield Line(start, end, tuple(offsets), tuple(widths[start:end]))
+        yield DrawnLine(start, end, tuple(offsets), tuple(widths[start:end]))
         start = end
 
 
-def _with_strips(line: Line, rows: Sequence[Row], measure: Measure, limit: float, space: float) -> Line:
+def _with_strips(
+    line: DrawnLine, rows: Sequence[Row], measure: Measure, limit: float, space: float
+) -> DrawnLine:
     strips = []
     for row in rows:
         own = [mark for lane in row.lanes for mark in lane if mark.group == PREDICATE]
@@ -140,7 +142,7 @@ def _with_strips(line: Line, rows: Sequence[Row], measure: Measure, limit: float
 
 def _labels(
     bars: Sequence[Bar], choices: Sequence[list[str]], measure: Measure, limit: float, space: float
-) -> tuple[tuple[Label, ...], ...]:
+) -> tuple[tuple[BarLabel, ...], ...]:
     """Labels on one line if possible, with shorter texts if that helps."""
     shorter = ([texts[k:] or texts[-1:] for texts in choices] for k in range(3))
     return min((_lines_of_labels(bars, texts, measure, limit, space) for texts in shorter), key=len)
@@ -148,8 +150,8 @@ def _labels(
 
 def _lines_of_labels(
     bars: Sequence[Bar], choices: Sequence[list[str]], measure: Measure, limit: float, space: float
-) -> tuple[tuple[Label, ...], ...]:
-    lines: list[list[Label]] = [[]]
+) -> tuple[tuple[BarLabel, ...], ...]:
+    lines: list[list[BarLabel]] = [[]]
     ends = [-space]
     for bar, texts, following in zip(bars, choices, [*bars[1:], None], strict=True):
         for text in texts:
@@ -160,7 +162,7 @@ def _lines_of_labels(
                 reach = following.begin if text != texts[-1] and " " in text else following.end - space
                 room = max(following.begin, reach) - space
             if begin < bar.end and begin + width <= room:
-                lines[0].append(Label(bar.mark, begin, text))
+                lines[0].append(BarLabel(bar.mark, begin, text))
                 ends[0] = begin + width
                 break
         else:
@@ -171,7 +173,7 @@ def _lines_of_labels(
             if line == len(lines):
                 lines.append([])
                 ends.append(0.0)
-            lines[line].append(Label(bar.mark, begin, text))
+            lines[line].append(BarLabel(bar.mark, begin, text))
             ends[line] = begin + width
     return tuple(tuple(line) for line in lines if line)
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from spansrl.inventory import PROPBANK, RoleInventory
 from spansrl.structures import Proposition, Sentence, Span
-from spansrl.visualize.characters import visible
 from spansrl.visualize.palette import PREDICATE
+from spansrl.visualize.printable import visible
 
 FAINT = 0.5  # arguments below this probability are drawn faintly
 

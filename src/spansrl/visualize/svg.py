@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from spansrl.inventory import RoleInventory
 from spansrl.structures import Sentence
-from spansrl.visualize.characters import advance, is_measured, runs_right_to_left, visible
-from spansrl.visualize.layout import Bar, Line, Strip, fit, lay_out, unexplained
+from spansrl.visualize.layout import Bar, DrawnLine, Strip, fit, lay_out, unexplained
 from spansrl.visualize.marks import Mark, rows_of
 from spansrl.visualize.palette import GROUPS, PREDICATE, themed
+from spansrl.visualize.printable import advance, is_measured, runs_right_to_left, visible
 
 # Fonts with the widths of the table come first.
 _FONT = 'Arial, Helvetica, "Liberation Sans", system-ui, sans-serif'
@@ -105,7 +105,7 @@ def _note_width(text: str) -> float:
     return advance(text) * _LABEL
 
 
-def _ends(line: Line) -> Iterator[float]:
+def _ends(line: DrawnLine) -> Iterator[float]:
     """Where the words and the labels of a line end."""
     yield line.offsets[-1] + line.widths[-1]
     for strip in line.strips:
@@ -135,7 +135,7 @@ class _Canvas:
     def __init__(self, across: float, mirrored: bool) -> None:
         self.across, self.mirrored, self.top = across, mirrored, _MARGIN
 
-    def line(self, line: Line, words: list[_Word]) -> Iterator[str]:
+    def line(self, line: DrawnLine, words: list[_Word]) -> Iterator[str]:
         base = self.top + _WORD
         pieces = (
             self.text("tspan", "bold" if word.bold else "", offset, word.text, word.width)

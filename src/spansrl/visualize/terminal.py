@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from spansrl.inventory import RoleInventory
 from spansrl.structures import Sentence
-from spansrl.visualize.characters import columns, visible
-from spansrl.visualize.layout import Bar, Line, fit, lay_out, unexplained
+from spansrl.visualize.layout import Bar, DrawnLine, fit, lay_out, unexplained
 from spansrl.visualize.marks import Mark, rows_of
 from spansrl.visualize.palette import GROUPS, PREDICATE
+from spansrl.visualize.printable import columns, visible
 
 _NARROWEST = 16  # columns; in fewer, no label could be read
 _INDENT = 2  # columns before a list of meanings
@@ -63,7 +63,7 @@ def sentence_text(
     return ("\n\n" if rows else "\n").join(drawn)
 
 
-def _drawn(line: Line, words: list[str], bold: set[int], pen: Pen, color: bool) -> Iterator[str]:
+def _drawn(line: DrawnLine, words: list[str], bold: set[int], pen: Pen, color: bool) -> Iterator[str]:
     numbered = enumerate(line.offsets, line.start)
     yield _set((offset, words[k], _BOLD if k in bold else "") for k, offset in numbered)
     for strip in line.strips:

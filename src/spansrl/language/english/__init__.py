@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from spansrl.language.base import TextSentence
 from spansrl.language.english.detection import looks_english
 from spansrl.language.english.lemmas import Lemmatizer
 from spansrl.language.english.tokenizer import iter_sentences
-from spansrl.language.english.tokenizer.words import is_word, may_be_name
+from spansrl.language.english.tokenizer.scanner import is_word, may_be_name
+from spansrl.language.protocol import TextSentence
 
 # Words with senses of other types only that models take for verbs: "nice enough".
 _NO_VERBS = frozenset({"enough"})

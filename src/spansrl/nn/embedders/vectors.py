@@ -14,7 +14,7 @@ from spansrl.arrays import IntArray
 from spansrl.errors import ModelError
 from spansrl.inference.config import EmbedderConfig
 from spansrl.inference.directory import read_words
-from spansrl.inference.inputs.vectors import Vectors, read_vectors
+from spansrl.inference.inputs.word_vectors import Vectors, read_vectors
 from spansrl.nn.embedders.base import Embedder
 from spansrl.nn.embedders.features import Tokens
 from spansrl.nn.embedders.words import LookupEmbedder

@@ -6,7 +6,7 @@ from spansrl.inference.config import EncoderConfig
 from spansrl.nn.encoders.attention import SelfAttention
 from spansrl.nn.encoders.bilstm import InterleavedLSTM
 from spansrl.nn.encoders.highway import HighwayLSTM
-from spansrl.nn.encoders.predicates import MarkedEncoder, OnePassEncoder, SequenceKind
+from spansrl.nn.encoders.predicate_encoders import MarkedEncoder, OnePassEncoder, SequenceKind
 
 # encoder.kind -> sequence encoder
 ENCODERS: dict[str, SequenceKind | None] = {

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from spansrl.inference.config import OutputConfig
-from spansrl.nn.outputs.base import Output
+from spansrl.nn.outputs.output_base import Output
 
 
 class BoundaryOutput(Output):

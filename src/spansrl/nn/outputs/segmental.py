@@ -22,9 +22,9 @@ from torch import Tensor, nn
 from spansrl.decoding import SegmentalScores
 from spansrl.nn.batch import Gold
 from spansrl.nn.initialization import init_linear
-from spansrl.nn.outputs.base import DistillableOutput
 from spansrl.nn.outputs.boundaries import BoundaryOutput
-from spansrl.nn.outputs.tags import gold_tags
+from spansrl.nn.outputs.output_base import DistillableOutput
+from spansrl.nn.outputs.tagging import gold_tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class SegmentalOutput(BoundaryOutput, DistillableOutput):
 
 def log_partition(logits: SegmentalLogits, mask: Tensor, pred: Tensor) -> Tensor:
     """log Σ over all labelings of exp(score): (N,)"""
-    return _LogPartition.apply(  # type: ignore[no-untyped-call]
+    return _SegmentalLogPartition.apply(  # type: ignore[no-untyped-call]
         logits.start, logits.end, logits.outside, mask, pred
     )
 
@@ -102,7 +102,7 @@ def marginals(logits: SegmentalLogits, mask: Tensor, pred: Tensor) -> tuple[Tens
     return starts, ends, outside[:, :, None]
 
 
-class _LogPartition(torch.autograd.Function):
+class _SegmentalLogPartition(torch.autograd.Function):
     """log Z with its gradient in closed form, in double precision."""
 
     @staticmethod

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from spansrl.inference.config import OutputConfig
 from spansrl.nn.batch import Gold
 from spansrl.nn.initialization import init_linear
-from spansrl.nn.outputs.base import Output
-from spansrl.nn.outputs.tags import gold_tags
+from spansrl.nn.outputs.output_base import Output
+from spansrl.nn.outputs.tagging import gold_tags
 
 
 class SoftmaxOutput(Output):

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from spansrl.decoding import SpanScores
 from spansrl.nn.batch import Gold
-from spansrl.nn.outputs.base import DistillableOutput
 from spansrl.nn.outputs.boundaries import BoundaryOutput, boundary_scores, with_ends
+from spansrl.nn.outputs.output_base import DistillableOutput
 
 
 @dataclass(frozen=True, slots=True)

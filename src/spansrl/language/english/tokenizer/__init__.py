@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from spansrl.errors import ConfigError
-from spansrl.language.base import MAX_TOKENS, Offsets, TextSentence
-from spansrl.language.english.tokenizer.boundaries import Gap, Paragraph, gap_between, sentence_ends
-from spansrl.language.english.tokenizer.words import Token, scan
+from spansrl.language.english.tokenizer.scanner import Token, scan
+from spansrl.language.english.tokenizer.sentence_boundaries import Gap, Paragraph, gap_between, sentence_ends
+from spansrl.language.protocol import MAX_TOKENS, Offsets, TextSentence
 
 __all__ = ["MAX_TOKENS", "Offsets", "TextSentence", "iter_sentences", "split", "tokenize"]
 

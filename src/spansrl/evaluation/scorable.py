@@ -1,7 +1,8 @@
 """What is scored: the arguments of each predicate of a sentence, with the pieces of split arguments joined.
 
-Columns and `Sentence`s are converted to a `Frame` by the rules of the CoNLL-2005 scorer: `C-X` continues the
-most recent X, or is an X if there is none; of phrases with equal spans only the innermost exists.
+Columns and `Sentence`s are converted to `ScoredProposition`s by the rules of the CoNLL-2005 scorer: `C-X`
+continues the most recent X, or is an X if there is none; of phrases with equal spans only the innermost
+exists.
 
 Labelings of the same text with different sentences and tokens are compared by characters: a predicate is
 identified by its first character, an argument by its role and its first and last character.
@@ -37,18 +38,18 @@ class Arg(NamedTuple):
     shape: tuple[Span, ...] = ()
 
 
-class Frame(NamedTuple):
+class ScoredProposition(NamedTuple):
     """The arguments of one predicate, V among them, in column order."""
 
     args: list[Arg]
     lemma: str | None = None
 
 
-class Frames(NamedTuple):
+class ScoredSentence(NamedTuple):
     """One sentence as it is scored: its length, its frames by predicate index, its location for messages."""
 
     size: int
-    by_pred: Mapping[int, Frame]
+    by_pred: Mapping[int, ScoredProposition]
     where: str = ""
 
 
@@ -89,16 +90,16 @@ def join_pieces(phrases: Sequence[Phrase]) -> list[Arg]:
     return [node.arg() for node in heads]
 
 
-def frames_of(sent: Sentence) -> Frames:
+def frames_of(sent: Sentence) -> ScoredSentence:
     """Return the frames of a sentence; raise DataError if two propositions share a predicate."""
     where = "" if sent.id is None else sent.id
-    by_pred: dict[int, Frame] = {}
+    by_pred: dict[int, ScoredProposition] = {}
     for prop in sent.props:
         if prop.pred in by_pred:
             name = f"sentence '{where}'" if where else "a sentence"
             raise DataError(f"{name} has two propositions for token {prop.pred}; keep one of them")
-        by_pred[prop.pred] = Frame(join_pieces(phrases_of(prop)), prop.lemma)
-    return Frames(len(sent.tokens), by_pred, where)
+        by_pred[prop.pred] = ScoredProposition(join_pieces(phrases_of(prop)), prop.lemma)
+    return ScoredSentence(len(sent.tokens), by_pred, where)
 
 
 def has_text(sent: Sentence) -> bool:
@@ -117,11 +118,11 @@ def documents_of(sentences: Iterable[Sentence]) -> Iterator[Document]:
         yield Document(" ".join(sent.text or "" for sent in placed), tuple(placed), id=name)
 
 
-def frames_by_characters(doc: Document) -> Frames:
+def frames_by_characters(doc: Document) -> ScoredSentence:
     """A document's frames as those of one long sentence whose tokens are its characters."""
     props = (_in_characters(sent, prop) for sent in doc for prop in sent.props)
-    by_pred = {prop.pred: Frame(join_pieces(phrases_of(prop)), prop.lemma) for prop in props}
-    return Frames(len(doc.text), by_pred, doc.id or "")
+    by_pred = {prop.pred: ScoredProposition(join_pieces(phrases_of(prop)), prop.lemma) for prop in props}
+    return ScoredSentence(len(doc.text), by_pred, doc.id or "")
 
 
 def _in_characters(sent: Sentence, prop: Proposition) -> Proposition:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from spansrl.language.english.tokenizer.lexicon import (
+from spansrl.language.english.tokenizer.token_lists import (
     ABBREVIATIONS,
     ABBREVIATIONS_BEFORE_NUMBERS,
     CONTRACTIONS,

@@ -15,8 +15,12 @@ from enum import IntEnum
 from functools import cache
 from importlib.resources import files
 
-from spansrl.language.english.tokenizer.lexicon import ENDING_ABBREVIATIONS, INNER_ACRONYMS, SENTENCE_STARTERS
-from spansrl.language.english.tokenizer.words import Token
+from spansrl.language.english.tokenizer.scanner import Token
+from spansrl.language.english.tokenizer.token_lists import (
+    ENDING_ABBREVIATIONS,
+    INNER_ACRONYMS,
+    SENTENCE_STARTERS,
+)
 
 _CATEGORY_OF_PATTERN = {
     pattern: category

@@ -65,8 +65,8 @@ class System:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """Settings with the names of the command line's options."""
+class ReportSettings:
+    """ReportSettings with the names of the command line's options."""
 
     samples: int = 10_000  # of significance tests and intervals
     seed: int = 0
@@ -86,7 +86,7 @@ class Inputs:
     train: Sequence[Sentence] | None = None
     model: SpanModel | None = None
     model_problem: str = ""
-    settings: Settings = Settings()
+    settings: ReportSettings = ReportSettings()
     progress: Progress = no_progress
 
 

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from spansrl.analysis import confusion, repairs
-from spansrl.analysis.inputs import Inputs, predicate_name
-from spansrl.analysis.tables import Example, Examples, Section
+from spansrl.analysis.report_inputs import Inputs, predicate_name
+from spansrl.analysis.tables import ExampleList, Section, TaggedExample
 from spansrl.evaluation.counts import aligned, pair, propositions
-from spansrl.evaluation.frames import Arg
+from spansrl.evaluation.scorable import Arg
 from spansrl.structures import Proposition, Sentence
 from spansrl.tags import VERB
 
-NAME, TITLE = "examples", "Examples"
+NAME, TITLE = "examples", "ExampleList"
 
 
 def examples(inputs: Inputs) -> Section:
@@ -30,7 +30,7 @@ def examples(inputs: Inputs) -> Section:
         "Under each sentence there is a row for gold and one for every system, named at the predicate. "
         "Search for words, labels or a kind of error, or click a cell of a matrix or a row of a table."
     )
-    return Section(NAME, TITLE, intro, (Examples(tuple(items), _note(limit, len(items))),))
+    return Section(NAME, TITLE, intro, (ExampleList(tuple(items), _note(limit, len(items))),))
 
 
 def _note(limit: int, found: int) -> str:
@@ -39,7 +39,7 @@ def _note(limit: int, found: int) -> str:
     return f"The first {limit} of each kind of error, in the order of the corpus." if found else "No errors."
 
 
-def _wrong(inputs: Inputs) -> Iterator[Example]:
+def _wrong(inputs: Inputs) -> Iterator[TaggedExample]:
     """Every proposition with an error of some system."""
     systems = [system.sentences for system in inputs.systems]
     for index, (gold_frames, found) in enumerate(aligned(inputs.gold, *systems)):
@@ -70,7 +70,7 @@ def _confusions(system: str, gold: list[Arg], predicted: list[Arg]) -> list[str]
 
 def _example(
     sent: Sentence, prop: Proposition, answers: Iterable[tuple[str, Proposition | None]], tags: Iterable[str]
-) -> Example:
+) -> TaggedExample:
     """The sentence with one row for gold and one for each system, with its name instead of the sense."""
     rows = [
         Proposition(prop.pred, () if own is None else own.args, sense=name, v=prop.v)
@@ -78,4 +78,4 @@ def _example(
     ]
     title = prop.sense or predicate_name(sent, prop)
     title += f" · {sent.id}" if sent.id else ""
-    return Example(title, tuple(dict.fromkeys(tags)), replace(sent, props=tuple(rows), text=None))
+    return TaggedExample(title, tuple(dict.fromkeys(tags)), replace(sent, props=tuple(rows), text=None))

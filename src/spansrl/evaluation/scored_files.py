@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from spansrl.errors import DataError, FormatError
 from spansrl.evaluation.counts import Match
-from spansrl.evaluation.frames import Frame, Frames, frames_of, join_pieces
+from spansrl.evaluation.scorable import ScoredProposition, ScoredSentence, frames_of, join_pieces
 from spansrl.formats import open_lines
-from spansrl.formats.conll import Block, Ids, read_block, split_blocks
+from spansrl.formats.conll import ColumnBlock, Ids, read_block, split_blocks
 from spansrl.formats.files import Line, shown_path
 from spansrl.formats.jsonl import read_jsonl
 from spansrl.formats.layouts import LAYOUTS, NOTHING, Layout
@@ -27,7 +27,7 @@ PROPS = "conll05-props"
 class ForScoring(NamedTuple):
     """Open files, and how to match their predicates."""
 
-    files: list[Iterator[Frames]]
+    files: list[Iterator[ScoredSentence]]
     match: Match
 
 
@@ -43,7 +43,9 @@ def open_for_scoring(
     return ForScoring([frames for _, frames in opened], "lemma" if lemmas_count else "index")
 
 
-def _open(path: str | Path, format: str | None, progress: Progress) -> tuple[str | None, Iterator[Frames]]:
+def _open(
+    path: str | Path, format: str | None, progress: Progress
+) -> tuple[str | None, Iterator[ScoredSentence]]:
     where = shown_path(path)
     found, lines = open_lines(path, format, progress=progress)
     if found is None:
@@ -53,13 +55,13 @@ def _open(path: str | Path, format: str | None, progress: Progress) -> tuple[str
     return found, _conll_frames(lines, LAYOUTS[found], where)
 
 
-def _jsonl_frames(lines: Iterator[Line], where: str) -> Iterator[Frames]:
+def _jsonl_frames(lines: Iterator[Line], where: str) -> Iterator[ScoredSentence]:
     for line in lines:
         for sent in read_jsonl([line], where):
             yield _located(sent, where, line.number)
 
 
-def _conll_frames(lines: Iterator[Line], layout: Layout, where: str) -> Iterator[Frames]:
+def _conll_frames(lines: Iterator[Line], layout: Layout, where: str) -> Iterator[ScoredSentence]:
     ids = Ids()
     for block in split_blocks(lines, marker_lines=layout.has_documents):
         if layout.name == PROPS:
@@ -68,7 +70,7 @@ def _conll_frames(lines: Iterator[Line], layout: Layout, where: str) -> Iterator
             yield _located(read_block(block, layout, where, ids), where, block.numbers[0])
 
 
-def _props_frames(block: Block, where: str) -> Frames:
+def _props_frames(block: ColumnBlock, where: str) -> ScoredSentence:
     preds = [index for index, row in enumerate(block.rows) if row[0] != NOTHING]
     if set(map(len, block.rows)) != {1 + len(preds)}:
         read_block(block, LAYOUTS[PROPS], where, Ids())  # raises the error with its reason
@@ -79,11 +81,11 @@ def _props_frames(block: Block, where: str) -> Frames:
             phrases = phrases_from_column(column)
         except TagError as error:
             raise FormatError(str(error), path=where, line=block.numbers[error.row or 0]) from None
-        by_pred[pred] = Frame(join_pieces(phrases), lemmas[pred])
-    return Frames(len(block.rows), by_pred, f"{where}:{block.numbers[0]}")
+        by_pred[pred] = ScoredProposition(join_pieces(phrases), lemmas[pred])
+    return ScoredSentence(len(block.rows), by_pred, f"{where}:{block.numbers[0]}")
 
 
-def _located(sent: Sentence, where: str, number: int) -> Frames:
+def _located(sent: Sentence, where: str, number: int) -> ScoredSentence:
     try:
         return frames_of(sent)._replace(where=f"{where}:{number}")
     except DataError as error:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from statistics import fmean
 
 from spansrl.analysis.charts import Bars
-from spansrl.analysis.inputs import Inputs, predicate_name
+from spansrl.analysis.report_inputs import Inputs, predicate_name
 from spansrl.analysis.tables import Picture, Section, Table, columns, comparison_table
 from spansrl.evaluation import Counts, breakdown, score
 from spansrl.evaluation.breakdown import By, bin_of

@@ -34,8 +34,8 @@ from spansrl.nn.ensembles import (
 from spansrl.nn.network import Network, TorchModel
 from spansrl.structures import Sentence
 from spansrl.training.checkpoint import load_network, load_weights, save_description, save_weights
-from spansrl.training.config import TrainingConfig
 from spansrl.training.recovery import load_trained
+from spansrl.training.run_config import TrainingConfig
 from spansrl.training.runs import CorpusExamples, Run, Splits
 
 # The files of an expert that are copied; its state and log stay with the run.

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 
-from spansrl.analysis.inputs import Inputs
-from spansrl.analysis.tables import Cell, Column, Section, Table, columns, comparison_table
+from spansrl.analysis.report_inputs import Inputs
+from spansrl.analysis.tables import Cell, Section, Table, TableColumn, columns, comparison_table
 from spansrl.evaluation import Score
 from spansrl.evaluation.counts import NONE, aligned, pair, percent, propositions
 from spansrl.tags import VERB
@@ -56,7 +56,7 @@ def _boundaries(inputs: Inputs) -> Table:
         )
         for system in inputs.systems
     ]
-    heads = (Column("system"), *columns("precision", "recall", "F1", best=True))
+    heads = (TableColumn("system"), *columns("precision", "recall", "F1", best=True))
     return _per_system(inputs, "boundaries", "Boundaries only (Table 4 of the paper)", heads, rows)
 
 
@@ -66,7 +66,7 @@ def _accuracies(inputs: Inputs) -> Table:
         right = fmean(run.score.unlabeled.correct for run in system.runs)
         wrong = fmean(sum(labeling_errors(run.score).values()) for run in system.runs)
         rows.append(([round(right), round(wrong)], [run.score.label_accuracy for run in system.runs]))
-    heads = (*columns("system", "correct boundaries", "wrong labels"), Column("accuracy %", best=True))
+    heads = (*columns("system", "correct boundaries", "wrong labels"), TableColumn("accuracy %", best=True))
     title = "Labels on correct boundaries (Table 5 of the paper)"
     note = "Each system on its own correct boundaries."
     return _per_system(inputs, "label-accuracy", title, heads, rows, note=note)
@@ -93,7 +93,7 @@ def _common(inputs: Inputs) -> Table:
     right = [sum(labels[k] == gold for gold, labels in found) for k in range(n_runs)]
     accuracies = iter([percent(n, len(found)) for n in right])
     rows = [([len(found)], [next(accuracies) for _ in system.runs]) for system in inputs.systems]
-    heads = (*columns("system", "common boundaries"), Column("accuracy %", best=True))
+    heads = (*columns("system", "common boundaries"), TableColumn("accuracy %", best=True))
     title = "Labels on the boundaries that all systems get right"
     return _per_system(inputs, "label-accuracy-common", title, heads, rows)
 
@@ -102,7 +102,7 @@ def _per_system(
     inputs: Inputs,
     name: str,
     title: str,
-    heads: tuple[Column, ...],
+    heads: tuple[TableColumn, ...],
     rows: Sequence[tuple[Sequence[Cell], Sequence[float]]],
     *,
     note: str = "",
@@ -124,7 +124,7 @@ def _per_system(
             row.append(means[0] - means[k] if k else None)
         table.append(tuple(row))
     spread = columns("± sd") if has_runs else ()
-    gap = (Column(f"{first.name} − it", "+.2f"),) if len(rows) > 1 else ()
+    gap = (TableColumn(f"{first.name} − it", "+.2f"),) if len(rows) > 1 else ()
     return Table(name, title, (*heads, *spread, *gap), tuple(table), note=note)
 
 
