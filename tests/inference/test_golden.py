@@ -103,6 +103,12 @@ def test_the_shipped_model_knows_the_first_sentence_of_the_readme(srl):
 
 
 @shipped
+def test_nice_enough_has_no_verb_but_be(srl):
+    (sent,) = srl("This is good enough.").sentences
+    assert [(prop.text, prop.type) for prop in sent.props if prop.type == "verb"] == [("is", "verb")]
+
+
+@shipped
 def test_the_graphs_do_not_name_the_machine_they_were_made_on():
     for path in shipped_model().glob("*.onnx"):
         content = path.read_bytes()

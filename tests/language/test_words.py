@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from spansrl.language import English
 from spansrl.language.english.tokenizer.scanner import is_word, may_be_name
 
 
@@ -40,3 +41,9 @@ def test_numbers_marks_addresses_and_tags_cannot(token):
 def test_a_capitalized_word_among_others_that_are_not_may_be_a_name(sentence, names):
     tokens = sentence.split()
     assert [token for k, token in enumerate(tokens) if may_be_name(tokens, k)] == names
+
+
+def test_enough_is_no_verb_whatever_a_model_takes_it_for():
+    assert not English().can_be_predicate("Enough", "verb")
+    assert English().can_be_predicate("enough", "adjective")
+    assert English().can_be_predicate("call", "verb")
