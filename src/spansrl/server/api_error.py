@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -19,7 +20,7 @@ CLIENT_GONE = 499  # nginx's number for it
 class ApiError(Exception):
     """A request that is refused.
 
-    `details` name the wrong fields; `retry_after` is in seconds, for what may work later.
+    `details` name the wrong fields; `retry_after` is in seconds, for what may work later: at most a minute.
     """
 
     def __init__(
@@ -29,7 +30,7 @@ class ApiError(Exception):
         message: str,
         *,
         details: Sequence[dict[str, str]] = (),
-        retry_after: int | None = None,
+        retry_after: float | None = None,
     ) -> None:
         super().__init__(printable(message))
         self.status = status
@@ -45,7 +46,9 @@ class ApiError(Exception):
 
     def to_response(self, more: Mapping[str, str] | None = None) -> Response:
         """The answer, with more headers."""
-        headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        headers = {}
+        if self.retry_after is not None:
+            headers["Retry-After"] = str(max(1, min(60, math.ceil(self.retry_after))))
         body = json.dumps(self.to_dict(), ensure_ascii=False) + "\n"
         return Response(body, self.status, {**headers, **(more or {})}, media_type="application/json")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection
+from contextlib import suppress
 from http import HTTPMethod
 from time import monotonic
 
@@ -109,14 +110,9 @@ class _Exchange:
                 headers["Connection"] = "close"
         elif not self._body_ended and not message.get("more_body", False):
             await self._send({**message, "more_body": True})
-            await self._drop_body()
+            with suppress(TimeoutError):  # the client had time to read its answer
+                async with asyncio.timeout(DROP_SECONDS):
+                    while not self._body_ended:
+                        await self.receive()
             message = {"type": "http.response.body", "body": b"", "more_body": False}
         await self._send(message)
-
-    async def _drop_body(self) -> None:
-        try:
-            async with asyncio.timeout(DROP_SECONDS):
-                while not self._body_ended:
-                    await self.receive()
-        except TimeoutError:
-            return  # the client had time to read its answer

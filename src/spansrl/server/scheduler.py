@@ -215,7 +215,10 @@ class Scheduler:
             self._enqueue(request)
             await request.done
         finally:
-            self._drop(request)
+            self._requests.discard(request)
+            if request in self._queue:
+                self._queue.remove(request)
+            self._wake.set()  # `_work` may end now
         return [
             job.result([found[k] for k in range(len(found))])
             for job, found in zip(request.jobs, request.sentences, strict=True)
@@ -245,7 +248,7 @@ class Scheduler:
         if wait <= limit:
             return None
         message = f"the expected wait is {wait:.0f} s, and the limit {limit:g} s; try again later"
-        return ApiError(429, "busy", message, retry_after=retry_after(wait))
+        return ApiError(429, "busy", message, retry_after=wait)
 
     def wait(self, cost: float = 0.0) -> float:
         """The expected wait of a request of this cost behind those that are here, in seconds."""
@@ -305,8 +308,9 @@ class Scheduler:
         self._settle(request)  # another thread may continue with the rest
         seconds = STEP_SECONDS if len(batch.entries) == 1 else math.inf
         outcomes = await self.in_thread(lambda: batch.advance(seconds))
-        seconds = monotonic() - began
-        self._measure(batch.done - done, monotonic() - free)
+        seconds, waited = monotonic() - began, monotonic() - free
+        keep, (cost, time) = math.exp(-waited / MEMORY_SECONDS), self._measured
+        self._measured = keep * cost + batch.done - done, keep * time + max(1e-6, waited)
         for entry in batch.entries:
             entry.request.credit -= seconds / len(batch.entries)
         if outcomes is None:
@@ -395,18 +399,3 @@ class Scheduler:
                 request.credit = TURN_SECONDS
                 self._queue.append(request)
             self._wake.set()
-
-    def _drop(self, request: ScheduledRequest) -> None:
-        self._requests.discard(request)
-        if request in self._queue:
-            self._queue.remove(request)
-        self._wake.set()  # `_work` may end now
-
-    def _measure(self, cost: float, seconds: float) -> None:
-        keep = math.exp(-seconds / MEMORY_SECONDS)
-        before = self._measured
-        self._measured = keep * before[0] + cost, keep * before[1] + max(1e-6, seconds)
-
-
-def retry_after(wait: float) -> int:
-    return max(1, min(60, math.ceil(wait)))

@@ -15,7 +15,7 @@ from spansrl.inference.pipeline import Pipeline
 from spansrl.server.api_error import ApiError
 from spansrl.server.labeling import LabelJob
 from spansrl.server.limits import ServerLimits
-from spansrl.server.scheduler import Scheduler, retry_after
+from spansrl.server.scheduler import Scheduler
 
 LABEL_PATH = "/v1/label"
 ANY_HOST = "*"
@@ -132,9 +132,7 @@ class ServerState:
             raise
         except TimeoutError:
             message = f"not labeled within {self.limits.seconds:g} s; send less, or try again later"
-            raise ApiError(
-                503, "timed_out", message, retry_after=retry_after(self.scheduler.wait())
-            ) from None
+            raise ApiError(503, "timed_out", message, retry_after=self.scheduler.wait()) from None
         except SpansrlError as error:
             raise ApiError(422, "not_labeled", str(error)) from error
         except Exception as error:
@@ -143,7 +141,7 @@ class ServerState:
 
     @contextmanager
     def stream(self) -> Iterator[None]:
-        """Count an open stream; raise a ApiError if there are too many."""
+        """Count an open stream; raise an ApiError if there are too many."""
         self.check_not_shutting_down()
         if self._streams >= self.limits.streams:
             message = f"too many open streams (the limit is {self.limits.streams}); try again later"

@@ -99,12 +99,16 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._state.begin_shutdown()
         # Closing a listening socket resets the connections that wait in it, so accept these first.
-        waiting = [connection for listener in sockets or () for connection in _accept_all(listener)]
-        tasks = [asyncio.ensure_future(self._connect(connection)) for connection in waiting]
+        tasks = []
+        for listener in sockets or ():
+            with suppress(BlockingIOError):
+                while True:
+                    tasks.append(asyncio.ensure_future(self._connect(listener.accept()[0])))
         await super().shutdown(sockets)
         await asyncio.gather(*tasks)
 
     async def _connect(self, connection: socket.socket) -> None:
+        connection.setblocking(False)
         loop = asyncio.get_running_loop()
         await loop.connect_accepted_socket(
             lambda: self.config.http_protocol_class(  # type: ignore[call-arg]
@@ -112,16 +116,6 @@ class Server(uvicorn.Server):
             ),
             connection,
         )
-
-
-def _accept_all(listener: socket.socket) -> list[socket.socket]:
-    accepted = []
-    with suppress(BlockingIOError):
-        while True:
-            connection, _ = listener.accept()
-            connection.setblocking(False)
-            accepted.append(connection)
-    return accepted
 
 
 def listen(host: str, port: int) -> socket.socket:
