@@ -62,7 +62,7 @@ scores: $(BASE)/ready-$(KEY)
 	    echo "Building EWT in build/ewt from $(or $(SOURCES),downloaded sources (to use files: make scores SOURCES=DIR))"; \
 	    $(BASE)/bin/spansrl data ewt --out build/ewt $(if $(SOURCES),\
 	        --propbank $(SOURCES)/propbank-release-ewt.tar.xz --ud $(SOURCES)/ud-english-ewt.tar.xz); }
-	$(BASE)/bin/spansrl appraise build/ewt/test.jsonl --compare --threads 1
+	$(BASE)/bin/spansrl evaluate build/ewt/test.jsonl --compare --threads 1
 
 # What the documentation shows of the program: the help of every command, the output of code, the pictures.
 docs: $(DEV)/ready-$(KEY)

@@ -11,7 +11,7 @@ import argparse
 import json
 from pathlib import Path
 
-from spansrl.analysis.tuning import recalibrate
+from spansrl.evaluation.calibrate import recalibrate
 from spansrl.formats import read_sentences
 
 

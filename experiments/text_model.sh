@@ -51,5 +51,5 @@ train ewt-distilled run --set "embedder.path=$minilm" --set "training.start=$wor
 
 rm -rf "$work/model"
 spansrl export "$work/run" --out "$work/model" --weights half --check "$work/ewt/dev.jsonl" --calibrate "$work/ewt/dev.jsonl"
-spansrl appraise "$work/ewt/test.jsonl" --model "$work/model" --threads 1 --save "$work/test.json"
+spansrl evaluate "$work/ewt/test.jsonl" --model "$work/model" --threads 1 --save "$work/test.json"
 cp "$work/test.json" "$work/model/scores.json"

@@ -33,9 +33,9 @@ ship() {  # ship MODEL RUN NAME WEIGHTS: export a model, whose last run has the 
     rm -rf "${work:?}/$2"
     spansrl export "$work/$model" --out "$work/$2" --weights "$3" --check "$work/ewt/dev.jsonl" --calibrate "$work/ewt/dev.jsonl"
     for part in ewt/dev ewt/test masc/dev masc/test; do
-        spansrl appraise "$work/$part.jsonl" --model "$work/$2" --threads 1 --save "$work/$2-$(echo $part | tr / -).json"
+        spansrl evaluate "$work/$part.jsonl" --model "$work/$2" --threads 1 --save "$work/$2-$(echo $part | tr / -).json"
     done
-    spansrl appraise "$work/ewt/test.jsonl" --unlike "$work/ewt/train.jsonl" --model "$work/$2" --threads 1 --save "$work/$2-unseen.json"
+    spansrl evaluate "$work/ewt/test.jsonl" --without "$work/ewt/train.jsonl" --model "$work/$2" --threads 1 --save "$work/$2-unseen.json"
     python "$here/../benchmarks/models.py" "$work/$2" --data "$work/ewt/dev.jsonl" --save "$work/$2-speed.json"
     cp "$work/$2-ewt-test.json" "$work/$2/scores.json"
     cp "$here/LICENSE-$2.txt" "$work/$2/LICENSE"

@@ -2,7 +2,7 @@
 
     python experiments/write_card.py MODEL_DIR --run RUN --figures work/large --date 2026-11-16
 
-Reads config.json, scores.json (the figures on EWT's test set, saved by `spansrl appraise`) and further
+Reads config.json, scores.json (the figures on EWT's test set, saved by `spansrl evaluate`) and further
 figures (work/large-ewt-dev.json and so on), and renews manifest.json.
 """
 

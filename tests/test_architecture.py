@@ -23,6 +23,7 @@ LATE = {
     ("spansrl.inference.runtime", "onnxruntime"),
     ("spansrl.inference.loading", "torch"),
     ("spansrl.inference.loading", "spansrl"),
+    ("spansrl.inference.pipeline", "spansrl"),
     ("spansrl.structures", "pandas"),
     ("spansrl.structures", "spansrl"),
     ("spansrl.statements.graphs", "networkx"),
@@ -39,6 +40,7 @@ LATE = {
 UPWARD = {
     ("spansrl.inference.loading", "nn"),
     ("spansrl.inference.loading", "training"),
+    ("spansrl.inference.pipeline", "evaluation"),
     ("spansrl.structures", "visualize"),
     ("spansrl.structures", "statements"),
 }

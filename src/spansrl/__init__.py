@@ -15,6 +15,7 @@ from spansrl.errors import (
 from spansrl.structures import Argument, Document, Proposition, Sentence, Span
 
 if TYPE_CHECKING:
+    from spansrl.evaluation.scored_files import evaluate as evaluate
     from spansrl.inference.loading import load as load
     from spansrl.inference.pipeline import Pipeline as Pipeline
 
@@ -35,11 +36,16 @@ __all__ = [
     "SpansrlError",
     "SpansrlWarning",
     "__version__",
+    "evaluate",
     "load",
 ]
 
 # Imported on first use, because they need NumPy and ONNX Runtime.
-_LATE = {"load": "spansrl.inference.loading", "Pipeline": "spansrl.inference.pipeline"}
+_LATE = {
+    "Pipeline": "spansrl.inference.pipeline",
+    "evaluate": "spansrl.evaluation.scored_files",
+    "load": "spansrl.inference.loading",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
+import spansrl
 from spansrl.cli import main
 
 GOLD = "-\t(A0*)\nkeep\t(V*)\n-\t(A1*\n-\t*)\n\n-\t(A0*)\ngo\t(V*)\n\n"
@@ -205,6 +206,19 @@ def test_options_that_do_not_fit_together_are_usage_errors(
     code, out, err = run("gold.props", "-" if "-" in options else "pred.props", *options)
     assert (code, out) == (2, "")
     assert err.endswith(f"Error: {message}\n")
+
+
+def test_several_predictions_are_scored_one_after_the_other(run: Run) -> None:
+    code, out, _ = run("gold.props", "pred.props", "gold.props")
+    assert code == 0
+    assert out.startswith(f"pred.props\n\n{REPORT}\ngold.props\n\n")
+    code, out, _ = run("gold.props", "pred.props", "gold.props", "--json")
+    assert list(json.loads(out)) == ["pred.props", "gold.props"]
+
+
+def test_python_gives_the_same_counts(run: Run) -> None:
+    _, out, _ = run("gold.props", "pred.props", "--json")
+    assert spansrl.evaluate("gold.props", "pred.props").to_dict() == json.loads(out)
 
 
 def test_help_shows_examples(run: Run) -> None:

@@ -60,7 +60,7 @@ def command(model: Path, out: Path, weights: Precision, check: Path | None, cali
     rounded after this check.
     """
     options.require_torch("spansrl export")
-    from spansrl.analysis.tuning import recalibrate
+    from spansrl.evaluation.calibrate import recalibrate
     from spansrl.inference.directory import write_manifest
     from spansrl.inference.runtime import OnnxModel
     from spansrl.training.export import MAX_DIFFERENCE, compare, export_model

@@ -15,7 +15,7 @@ from spansrl.evaluation.score_report import (
     end_to_end_report,
     official_report,
 )
-from spansrl.evaluation.scored_files import open_for_scoring
+from spansrl.evaluation.scored_files import evaluate, open_for_scoring
 from spansrl.evaluation.significance import (
     Comparison,
     adjust_holm,
@@ -40,6 +40,7 @@ __all__ = [
     "comparison_report",
     "end_to_end",
     "end_to_end_report",
+    "evaluate",
     "official_report",
     "open_for_scoring",
     "perfect_counts",

@@ -5,14 +5,14 @@ Props columns are read here, since the official scorer accepts more than a `Prop
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from spansrl.errors import DataError, FormatError
-from spansrl.evaluation.counts import Match
+from spansrl.evaluation.counts import Match, Score, score
 from spansrl.evaluation.scorable import ScoredProposition, ScoredSentence, frames_of, join_pieces
-from spansrl.formats import open_lines
+from spansrl.formats import open_lines, read_sentences
 from spansrl.formats.conll import ColumnBlock, Ids, read_block, split_blocks
 from spansrl.formats.files import Line, shown_path
 from spansrl.formats.jsonl import read_jsonl
@@ -41,6 +41,34 @@ def open_for_scoring(
     opened = [_open(path, format, progress if path == paths[0] else no_progress) for path in paths]
     lemmas_count = all(found == PROPS for found, _ in opened)
     return ForScoring([frames for _, frames in opened], "lemma" if lemmas_count else "index")
+
+
+def evaluate(
+    gold: str | Path | Iterable[Sentence],
+    pred: str | Path | Iterable[Sentence],
+    *,
+    format: str | None = None,
+    progress: Progress = no_progress,
+) -> Score:
+    """Score predictions as the official CoNLL-2005 scorer does.
+
+    Args:
+        gold: A file, or sentences with gold propositions.
+        pred: A file, or sentences with predicted propositions: the same sentences in the same order.
+        format: The format of the files, such as "jsonl" or "conll05-props"; by default it is detected.
+        progress: Called with a description, the number of bytes of `gold` that are read, and their total.
+
+    Returns:
+        Counts, precision, recall and F1: `overall`, by role (`roles`), and perfect propositions.
+
+    Raises:
+        SpansrlError: A file cannot be read, or the sentences of the two differ.
+    """
+    if isinstance(gold, str | Path) and isinstance(pred, str | Path):
+        files, match = open_for_scoring([gold, pred], format, progress=progress)
+        return score(*files, match=match)
+    sides = [read_sentences(side, format) if isinstance(side, str | Path) else side for side in (gold, pred)]
+    return score(*sides)
 
 
 def _open(

@@ -15,7 +15,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TypeVar, cast
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ import numpy.typing as npt
 from spansrl.arrays import IntArray
 from spansrl.decoding import Decoder, Order, Scores
 from spansrl.errors import ConfigError, DataError, counted
+from spansrl.formats import read_sentences
 from spansrl.inference.batching import batches_by_length
 from spansrl.inference.calibration import Calibration, log_odds
 from spansrl.inference.config import OutputConfig
@@ -173,6 +175,21 @@ class Pipeline:
         if isinstance(sentences, Sentence):  # type: ignore[unreachable]
             raise ConfigError("label() expects an iterable of Sentences, got one; use label([sentence])")
         return self._label_stream(sentences, self._wanted(predicates), self._min_prob(min_prob))
+
+    def evaluate(self, gold: str | Path | Iterable[Sentence]) -> dict[str, Any]:
+        """Score this pipeline on gold sentences, as `spansrl evaluate GOLD --model` does.
+
+        Args:
+            gold: A file in any format, or sentences, with the right predicates, senses and arguments.
+
+        Returns:
+            The figures of a model card, in percent: `arguments` (of gold predicates), `found` (predicates),
+            `end_to_end` and `from_text`, each with `precision`, `recall` and `f1`; `senses`; `calibration`;
+            `by_role`, `by_type` and `by_genre`.
+        """
+        from spansrl.evaluation.model_scores import evaluate_model
+
+        return evaluate_model(self, list(read_sentences(gold) if isinstance(gold, str | Path) else gold))
 
     def _wanted(self, predicates: Predicates) -> Wanted:
         wanted = Wanted.of(predicates)

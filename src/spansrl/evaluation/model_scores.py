@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from spansrl.analysis.tuning import Pairs, argument_pairs, sense_pairs
 from spansrl.evaluation import Counts, end_to_end, score
+from spansrl.evaluation.calibrate import Pairs, argument_pairs, sense_pairs
 from spansrl.evaluation.counts import EndToEnd
 from spansrl.evaluation.scorable import documents_of, frames_by_characters, has_text
 from spansrl.inference.calibration import calibration_error
@@ -25,7 +25,7 @@ from spansrl.tags import VERB
 T = TypeVar("T")
 
 
-def appraise(
+def evaluate_model(
     pipeline: Pipeline, gold: Sequence[Sentence], progress: Progress = no_progress
 ) -> dict[str, Any]:
     """Label the sentences with gold predicates, with found ones, and as plain text, and score the results.

@@ -1,6 +1,6 @@
 """Fit the threshold of predicates and the calibration of probabilities on development data.
 
-calibration = tune(spansrl.load("runs/text"), dev_sentences)
+calibration = calibrate(spansrl.load("runs/text"), dev_sentences)
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Pairs = tuple[list[float], list[bool]]  # probabilities, and whether each predic
 T = TypeVar("T")
 
 
-def tune(pipeline: Pipeline, gold: Sequence[Sentence]) -> Calibration:
+def calibrate(pipeline: Pipeline, gold: Sequence[Sentence]) -> Calibration:
     """The calibration under which a pipeline's probabilities fit the gold sentences best."""
     odds, right = predicate_pairs(gold, pipeline)
     known = pipeline.calibration
@@ -144,7 +144,7 @@ def _shown(sent: Sentence, min_prob: float) -> Sentence:
 
 def recalibrate(directory: Path, gold: Sequence[Sentence]) -> Calibration:
     """Fit the calibration of an exported model again and store it in its directory."""
-    calibration = tune(load(directory), gold)
+    calibration = calibrate(load(directory), gold)
     write_json(directory / CALIBRATION, calibration.to_dict())
     if (directory / MANIFEST).exists():
         write_manifest(directory)

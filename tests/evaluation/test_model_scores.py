@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from builders import make_prop
-from spansrl.analysis.appraisal import appraise
+from spansrl.evaluation.model_scores import evaluate_model
 from spansrl.structures import Sentence
 
 GOLD = [
@@ -38,7 +38,7 @@ class Answers:
 
 
 def test_figures_of_three_sentences_counted_by_hand():
-    figures = appraise(Answers(), GOLD)
+    figures = evaluate_model(Answers(), GOLD)
     assert (figures["sentences"], figures["predicates"]) == (3, 2)
     assert figures["arguments"] == {"precision": 50.0, "recall": 50.0, "f1": 50.0}
     assert figures["found"] == {"precision": 25.0, "recall": 50.0, "f1": 33.33}
@@ -58,8 +58,8 @@ def test_several_genres_are_scored_separately():
     gold = [
         replace(sent, id=f"{genre}/a#1") for sent, genre in zip(GOLD, ("news", "mail", "mail"), strict=True)
     ]
-    assert appraise(Answers(), GOLD)["by_genre"] == {}
-    assert appraise(Answers(), gold)["by_genre"] == {
+    assert evaluate_model(Answers(), GOLD)["by_genre"] == {}
+    assert evaluate_model(Answers(), gold)["by_genre"] == {
         "mail": {"predicates": 1, "arguments_f1": 0.0, "end_to_end_f1": 0.0},
         "news": {"predicates": 1, "arguments_f1": 66.67, "end_to_end_f1": 66.67},
     }

@@ -9,19 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fake_model import INVENTORY, FakeModel
-from spansrl.analysis.tuning import (
+from spansrl.evaluation import score
+from spansrl.evaluation.calibrate import (
     HANDICAPS,
     argument_pairs,
     best_handicaps,
     best_min_prob,
     best_threshold,
+    calibrate,
     predicate_pairs,
     sense_pairs,
     smoothed_best,
-    tune,
     with_handicap,
 )
-from spansrl.evaluation import score
 from spansrl.inference.calibration import Calibration
 from spansrl.inference.pipeline import Pipeline
 from spansrl.structures import Argument, Proposition, Sentence, Span
@@ -89,14 +89,14 @@ def test_every_type_with_arguments_has_the_handicap_that_suits_it():
 
 def test_scores_are_computed_once_however_often_they_are_decoded():
     model = FakeModel(spread=2.0)
-    tune(Pipeline(model, senses=INVENTORY), GOLD)
+    calibrate(Pipeline(model, senses=INVENTORY), GOLD)
     read = sum(sentences for sentences, _, _ in model.batches)
     with_predicates = sum(1 for sent in GOLD if sent.props)
     assert read == len(GOLD) + with_predicates  # once for the predicates, once for the arguments
 
 
 def test_probabilities_of_a_tuned_pipeline_match_its_accuracy():
-    calibration = tune(PIPELINE, GOLD)
+    calibration = calibrate(PIPELINE, GOLD)
     tuned = replace(PIPELINE, calibration=calibration, min_prob=0.0)
     probs, right = argument_pairs(GOLD, list(tuned.label(GOLD, predicates="given")))
     assert sum(probs) == pytest.approx(sum(right), rel=0.02)
@@ -105,7 +105,7 @@ def test_probabilities_of_a_tuned_pipeline_match_its_accuracy():
 
 
 def test_min_prob_costs_little_f1_of_any_type_of_predicate():
-    tuned = replace(PIPELINE, calibration=tune(PIPELINE, GOLD))
+    tuned = replace(PIPELINE, calibration=calibrate(PIPELINE, GOLD))
     types = {prop.type for sent in tuned.label(GOLD, predicates="given") for prop in sent.props}
     assert len(types) > 1
 
@@ -146,7 +146,7 @@ def test_predicate_pairs_has_log_odds_of_every_token_and_whether_it_is_a_gold_pr
 
 
 def test_a_model_that_does_not_find_predicates_keeps_the_default_threshold_and_curve():
-    calibration = tune(Pipeline(FakeModel(finds=False), senses=INVENTORY), GOLD)
+    calibration = calibrate(Pipeline(FakeModel(finds=False), senses=INVENTORY), GOLD)
     assert calibration.threshold == 0.5
     assert calibration.predicates == Calibration().predicates
 
