@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from measure import processor, table
-from spansrl.formats.files import read_lines
+from spansrl.formats.text_files import read_lines
 from spansrl.jobs import InputOptions, Job, Status, run
 from spansrl.jobs.documents import InputReader
 from spansrl.jobs.job import Engine

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spansrl.corpora.conllu import WordSentence, read_conllu
-from spansrl.formats.sources import SourceFile, read_members
+from spansrl.formats.archives import SourceFile, read_members
 from spansrl.language.english.tokenizer import Offsets, split
 
 Splitter = Callable[[str], Iterator[list[Offsets]]]  # a text -> its sentences, each as its tokens

@@ -139,7 +139,7 @@ def test_text_is_labeled_on_the_command_line(tmp_path):
 def test_labeling_loads_what_it_needs_and_no_more():
     loaded = loaded_after(RUN.format(args=["label", "--threads", "1", TEXT]))
     assert {"numpy", "onnxruntime", "tokenizers"} <= loaded
-    assert not loaded & {"rich", "torch", "spansrl.visualize", "spansrl.formats.sources"}
+    assert not loaded & {"rich", "torch", "spansrl.visualize", "spansrl.formats.archives"}
 
 
 @needs_model

@@ -24,7 +24,7 @@ VERB_PIECE = "C-V"
 BRACKETS_KEY = "brackets"  # of Proposition.extra: its column, where V shares its span with another phrase
 
 _CELL = re.compile(r"((?:\([^\s()*]+)*)\*((?:[^\s()*]*\))*)")
-_ROLE = re.compile(r"[^\s()*]+")
+_ROLE = re.compile(r"[^\ud800-\udfff\s()*]+")
 
 
 class Phrase(NamedTuple):
@@ -239,5 +239,6 @@ def _check_writable(phrase: Phrase, size: int) -> None:
         raise TagError(f"{shown(phrase)} is outside the sentence, which has {counted(size, 'token')}")
     if not _ROLE.fullmatch(phrase.role):
         raise TagError(
-            f"the role '{phrase.role}' cannot be written as a tag: no spaces, '(', ')' or '*'", phrase.start
+            f"the role '{phrase.role}' cannot be written as a tag: no spaces, '(', ')' or '*'",
+            phrase.start,
         )

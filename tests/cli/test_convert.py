@@ -2,6 +2,7 @@ import gzip
 import io
 import json
 import lzma
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from spansrl.cli import main
-from spansrl.formats import READABLE
+from spansrl.formats import READABLE, WRITABLE
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 PROPS = "-\t(A0*)\nkeep\t(V*)\n\n"
@@ -197,3 +198,46 @@ def test_a_pipe_is_converted_as_a_stream():
         assert process.stdout.readline().split() == [b"-", b"*"]  # before the input ends
         process.stdin.close()
         assert process.stdout.read().count(b"come") == 2
+
+
+SURROGATES = b"""{"tokens": ["Ann", "\\ud800", "left"], "id": "\\ud800", "\\ud800": "\\udfff", "props": [
+ {"pred": 2, "lemma": "\\udfff", "sense": "\\ud800", "args": [{"role": "ROLE", "start": 0, "end": 1}]}]}
+""".replace(b"\n ", b" ")
+
+
+@pytest.mark.parametrize("target", [format for format in WRITABLE if format != "brat"])
+def test_lone_surrogates_in_a_file_are_converted_or_refused(convert, target):
+    code, out, err = convert("--to", target, "-", "-", stdin=SURROGATES)
+    assert code == 0, err
+    assert "left" in out or target in ("conll05-props", "jsonl")
+    code, out, err = convert("--to", target, "-", "-", stdin=SURROGATES.replace(b"ROLE", b"\\ud800"))
+    assert code == (0 if target == "jsonl" else 1)
+    assert err.count("\n") == (0 if target == "jsonl" else 1)
+
+
+def test_brat_of_lone_surrogates(convert, tmp_path):
+    (tmp_path / "s.jsonl").write_bytes(SURROGATES)
+    assert convert("s.jsonl", "s.ann", cwd=tmp_path)[0] == 0
+    assert (tmp_path / "s.txt").read_text() == "Ann   left\n"
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le"])
+def test_other_encodings_are_read(convert, tmp_path, encoding):
+    (tmp_path / "a.bio").write_bytes("\u00dcber\t-\t-\n".encode(encoding))
+    code, out, err = convert("a.bio", "-", cwd=tmp_path)
+    if encoding == "utf-16":  # it has a byte-order mark
+        assert code == 0, err
+    elif encoding == "latin-1":
+        assert "a.bio:1: not UTF-8: byte 0xdc at byte 1; the encoding is probably latin-1: use" in err
+    code, out, err = convert("a.bio", "-", "--encoding", encoding, cwd=tmp_path)
+    assert (code, json.loads(out)["tokens"]) == (0, ["\u00dcber"])
+
+
+def test_a_fifo_is_refused_instead_of_waited_for(convert, tmp_path):
+    os.mkfifo(tmp_path / "a.jsonl")
+    code, out, err = convert("a.jsonl", "-", cwd=tmp_path)
+    assert (code, out) == (1, "")
+    assert err == "spansrl: error: a.jsonl: a FIFO, not a regular file; give a file, or pipe it in with -\n"
+    assert convert("/dev/zero", "-")[0] == 1
+    command = f"{sys.executable} -m spansrl convert --from conll05 <(printf 'x -\\n') -"
+    assert subprocess.run(["bash", "-c", command], capture_output=True, check=True).stdout.startswith(b"{")

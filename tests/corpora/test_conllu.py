@@ -2,7 +2,7 @@ import pytest
 
 from spansrl.corpora.conllu import joined, read_conllu
 from spansrl.errors import FormatError
-from spansrl.formats.files import Line
+from spansrl.formats.text_files import Line
 
 
 def rows(*cells):

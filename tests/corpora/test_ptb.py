@@ -2,7 +2,7 @@ import pytest
 
 from spansrl.corpora.conll05 import read_terminals
 from spansrl.errors import FormatError
-from spansrl.formats.files import Line
+from spansrl.formats.text_files import Line
 
 
 def read(text):

@@ -9,8 +9,8 @@ from spansrl.evaluation import Counts, Score, breakdown, end_to_end, score
 from spansrl.evaluation.counts import NONE, pair
 from spansrl.evaluation.scorable import Arg, ScoredProposition, ScoredSentence, join_pieces
 from spansrl.formats.conll import read_conll
-from spansrl.formats.files import Line
 from spansrl.formats.layouts import LAYOUTS
+from spansrl.formats.text_files import Line
 from spansrl.structures import Sentence
 from spansrl.tags import Phrase, column_from_phrases, keep_nested, phrases_from_column
 

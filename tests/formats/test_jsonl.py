@@ -8,8 +8,8 @@ from strategies import any_sentences
 
 from spansrl.errors import DataError, FormatError
 from spansrl.formats import sentence_schema
-from spansrl.formats.files import Line
 from spansrl.formats.jsonl import jsonl_lines, read_jsonl
+from spansrl.formats.text_files import Line
 from spansrl.structures import Argument, Proposition, Sentence, Span
 
 SCHEMA = sentence_schema()

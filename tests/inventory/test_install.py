@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from spansrl.errors import DataError
-from spansrl.formats.sources import fingerprint
+from spansrl.formats.archives import fingerprint
 from spansrl.inventory import install, load_frames, registered, remove_frames, shipped
 from spansrl.inventory.frame_store import data_directory, index_path, shipped_path
 from spansrl.inventory.install import FRAMES, read_frames, register_frames

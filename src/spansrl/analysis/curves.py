@@ -10,7 +10,7 @@ from typing import Any
 from spansrl.analysis.charts import Curves
 from spansrl.analysis.tables import Picture, Section, Table, columns
 from spansrl.errors import DataError, FormatError
-from spansrl.formats.files import read_lines
+from spansrl.formats.text_files import read_lines
 
 NAME, TITLE = "curves", "Training curves"
 LOG = "log.jsonl"

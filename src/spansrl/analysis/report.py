@@ -28,7 +28,7 @@ from spansrl.analysis.tables import (
     table_markdown,
 )
 from spansrl.errors import FormatError
-from spansrl.formats.files import open_outputs
+from spansrl.formats.text_files import open_outputs
 from spansrl.visualize import STYLE, sentence_html
 from spansrl.visualize.printable import visible
 

@@ -12,7 +12,7 @@ from spansrl.cli import options
 from spansrl.cli.progress import progress_bar
 from spansrl.errors import counted
 from spansrl.formats import read_sentences
-from spansrl.formats.files import plain_name
+from spansrl.formats.text_files import plain_name
 
 if TYPE_CHECKING:
     from spansrl.analysis import Section

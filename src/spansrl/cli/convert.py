@@ -9,7 +9,7 @@ import click
 from spansrl.cli import options
 from spansrl.cli.progress import progress_bar
 from spansrl.formats import WRITABLE, read_sentences, write_sentences
-from spansrl.formats.files import STANDARD_STREAM
+from spansrl.formats.text_files import STANDARD_STREAM
 
 
 @click.command()
@@ -19,7 +19,10 @@ from spansrl.formats.files import STANDARD_STREAM
 @click.option(
     "--to", "target_format", type=click.Choice(WRITABLE), help="Format of OUT.  [default: by its name]"
 )
-def command(source: str, target: str, source_format: str | None, target_format: str | None) -> None:
+@options.encoding
+def command(
+    source: str, target: str, source_format: str | None, target_format: str | None, encoding: str | None
+) -> None:
     """Convert sentences and their propositions from one format to another.
 
     The format of IN is detected from its name or its first sentence, that of OUT from its name. Use '-'
@@ -38,6 +41,8 @@ def command(source: str, target: str, source_format: str | None, target_format: 
       conll12        CoNLL-2012 and OntoNotes (name.gold_conll)
       skel           PropBank skeletons, read only (name.gold_skel)
       bio            WORD LEMMA ROLESET, then one column of BIO tags per predicate
+      conllup        CoNLL-U Plus with the columns of Universal Propositions; reads CoNLL-U
+      brat           brat standoff, write only: NAME.ann and NAME.txt
 
     \b
     Examples
@@ -48,7 +53,7 @@ def command(source: str, target: str, source_format: str | None, target_format: 
     """
     on_screen = target == STANDARD_STREAM and sys.stdout is not None and sys.stdout.isatty()
     with progress_bar(hidden=on_screen) as progress:
-        sentences = read_sentences(source, source_format, progress=progress)
+        sentences = read_sentences(source, source_format, encoding=encoding, progress=progress)
         streams = source == target == STANDARD_STREAM
         losses = write_sentences(target, sentences, target_format, stream=streams)
     if losses:

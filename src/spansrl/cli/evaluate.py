@@ -28,7 +28,7 @@ from spansrl.evaluation import (
 from spansrl.evaluation.breakdown import By
 from spansrl.evaluation.scorable import ScoredSentence
 from spansrl.formats import open_output, read_sentences
-from spansrl.formats.files import STANDARD_STREAM, shown_path
+from spansrl.formats.text_files import STANDARD_STREAM, shown_path
 
 if TYPE_CHECKING:
     from spansrl.inference.runtime import Precision

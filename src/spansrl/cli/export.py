@@ -12,7 +12,7 @@ import click
 from spansrl.cli import options
 from spansrl.errors import ConfigError, ModelError, counted
 from spansrl.formats import read_sentences
-from spansrl.formats.storage import appearing
+from spansrl.formats.atomic import atomic_directory
 from spansrl.structures import Proposition, Sentence
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def command(model: Path, out: Path, weights: Precision, check: Path | None, cali
     sentences = sample() if check is None else list(islice(read_sentences(check), CHECKED))
     if not any(sent.props for sent in sentences):
         raise ConfigError(f"{check}: no predicates in its first {CHECKED} sentences; check with other ones")
-    with appearing(out) as partial:
+    with atomic_directory(out) as partial:
         network = export_model(model, partial)
         found = compare(network, OnnxModel.load(partial), sentences)
         if found.scores > MAX_DIFFERENCE or found.other_labels:

@@ -23,7 +23,7 @@ from spansrl.cli.label_input import (
 from spansrl.cli.label_output import OUTPUTS, TABLES, format_to_write, write_labeled, write_statements
 from spansrl.cli.progress import progress_bar
 from spansrl.errors import ConfigError, ModelError
-from spansrl.formats.files import STANDARD_STREAM
+from spansrl.formats.text_files import STANDARD_STREAM
 from spansrl.structures import Sentence
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ With gold predicates, and with your own model:
     type=click.Path(readable=False, allow_dash=True),
     help="Output file; - is standard output.  [default: -]",
 )
+@options.encoding
 @options.predicates(
     "Types (verb,noun,adjective,auxiliary), all, token indices counted from 0 (1,4), or given: those in the "
     "input.  [default: all, or given if the model does not find predicates]"
@@ -106,6 +107,7 @@ def command(
     text_column: str | None,
     id_column: str | None,
     out: str,
+    encoding: str | None,
     predicates: str | None,
     min_prob: float | None,
     model: str | None,
@@ -141,11 +143,11 @@ def command(
     named = () if typed else inputs or (STANDARD_STREAM,)
     sources: list[Source] | list[ColumnSource]
     if text_column is not None:
-        sources = [column_source(inputs, text_column, id_column)]
+        sources = [column_source(inputs, text_column, id_column, encoding)]
     elif id_column is not None:
         raise click.UsageError("--id names a column of a table; give --text too")
     else:
-        sources = [source_of(argument, input_format, guess=not finds) for argument in named]
+        sources = [source_of(argument, input_format, encoding, guess=not finds) for argument in named]
     if rows is None and (output_format == "xlsx" or (text_column is not None and output_format in TABLES)):
         rows = "statements"
     if rows == "statements" and output_format not in (*TABLES, "jsonl", "json", "pretty"):

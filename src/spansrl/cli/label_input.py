@@ -14,8 +14,8 @@ import click
 
 from spansrl.errors import FormatError
 from spansrl.formats import READABLE, read_lines, read_sentences
-from spansrl.formats.detect import format_of_name
-from spansrl.formats.files import STANDARD_STREAM, read_text, shown_path
+from spansrl.formats.table import format_of_name
+from spansrl.formats.text_files import STANDARD_STREAM, read_text, shown_path
 from spansrl.progress import Progress
 from spansrl.structures import Sentence
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 TEXT, TOKENS = "text", "tokens"
 INPUTS = (TEXT, TOKENS, *READABLE)
 
-_DATA = re.compile(r"\.(conllu?|xml|html?|csv|tsv|json|pdf|docx?)(\.(gz|xz|bz2))?$", re.IGNORECASE)
+_DATA = re.compile(r"\.(conll|xml|html?|csv|tsv|json|pdf|docx?)(\.(gz|xz|bz2))?$", re.IGNORECASE)
 _JSON_SENTENCE = re.compile(r'\s*\{\s*"[^"\n]{1,40}"\s*:')
 _PATH = re.compile(r"\S*[\\/]\S*|\S+\.[A-Za-z]\w{0,9}")
 
@@ -37,6 +37,7 @@ class Source(NamedTuple):
     format: str | None  # None: to be detected from the file's content
     path: str | None = None
     text: str = ""
+    encoding: str | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -45,20 +46,21 @@ class Source(NamedTuple):
 
     def sentences(self, pipeline: Pipeline, progress: Progress) -> Iterator[Sentence]:
         if self.path is not None and not self.is_plain:
-            return read_sentences(self.path, self.format, progress=progress)
+            return read_sentences(self.path, self.format, encoding=self.encoding, progress=progress)
         if self.format == TOKENS:
             lines = (
                 self.text.splitlines()
                 if self.path is None
-                else (line.text for line in read_lines(self.path, progress=progress))
+                else (line.text for line in read_lines(self.path, encoding=self.encoding, progress=progress))
             )
             return (Sentence(tuple(line.split())) for line in lines if line.strip())
         if self.path is None:
             return pipeline.sentences(self.text)
-        return pipeline.sentences(_warned_of_json(read_text(self.path, progress=progress), self.path))
+        text = read_text(self.path, encoding=self.encoding, progress=progress)
+        return pipeline.sentences(_warned_of_json(text, self.path))
 
 
-def source_of(argument: str, format: str | None, *, guess: bool) -> Source:
+def source_of(argument: str, format: str | None, encoding: str | None, *, guess: bool) -> Source:
     """Return what an argument names; with `guess` the format of a file is detected from its content."""
     is_file = argument == STANDARD_STREAM or os.path.exists(argument)
     if not is_file and (_PATH.fullmatch(argument) or format not in (None, TEXT, TOKENS)):
@@ -68,7 +70,7 @@ def source_of(argument: str, format: str | None, *, guess: bool) -> Source:
         return Source(format or TEXT, text=argument)
     if format is None and not guess:
         format = format_of_name(argument, loosely=True) or TEXT
-    return Source(format, argument)
+    return Source(format, argument, encoding=encoding)
 
 
 class ColumnSource(NamedTuple):
@@ -91,13 +93,13 @@ class ColumnSource(NamedTuple):
                 yield from (replace(sent, id=document.id) for sent in pipeline.sentences(document.text))
 
 
-def column_source(paths: Sequence[str], text: str, id: str | None) -> ColumnSource:
+def column_source(paths: Sequence[str], text: str, id: str | None, encoding: str | None) -> ColumnSource:
     """Return the documents in a column of tables; raises DataError if no file has it."""
     from spansrl.jobs.documents import InputOptions, check_columns, find_files
 
     if not paths:
         raise click.UsageError("--text names a column of a file; name the file too")
-    options = InputOptions(text=text, id=id)
+    options = InputOptions(text=text, id=id, encoding=encoding)
     found, _ = find_files(paths, leave_out=Path(os.devnull))
     check_columns(found, options)
     return ColumnSource(found, options)

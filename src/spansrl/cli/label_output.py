@@ -19,10 +19,10 @@ import click
 from spansrl.checks import Json
 from spansrl.errors import DataError, FormatError
 from spansrl.formats import WRITABLE, Losses, open_output, write_sentences
-from spansrl.formats.detect import format_of_name
-from spansrl.formats.files import STANDARD_STREAM, plain_name
 from spansrl.formats.jsonl import jsonl_lines
 from spansrl.formats.spreadsheet import write_workbook
+from spansrl.formats.table import format_of_name
+from spansrl.formats.text_files import STANDARD_STREAM, plain_name
 from spansrl.statements import STATEMENT_COLUMNS, Statements, statements_of
 from spansrl.structures import ROW_COLUMNS, Sentence
 

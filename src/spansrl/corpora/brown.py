@@ -13,9 +13,9 @@ from dataclasses import replace
 from spansrl.corpora.corpus import Audit, CorpusSplits
 from spansrl.corpora.masc import LEMMA_CHECK, fits_lemma
 from spansrl.errors import DataError, FormatError
+from spansrl.formats.archives import SourceFile, SourceFiles
 from spansrl.formats.conll import ColumnBlock, Ids, read_block, split_blocks
 from spansrl.formats.layouts import LAYOUTS
-from spansrl.formats.sources import SourceFile, SourceFiles
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Sentence
 

@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 from spansrl.corpora.corpus import DOCUMENT_KEY, Audit, CorpusSplits
 from spansrl.errors import DataError, FormatError, counted, shortened
+from spansrl.formats.archives import SourceFile, SourceFiles
 from spansrl.formats.conll import read_conll, split_blocks
-from spansrl.formats.detect import conll05_form
-from spansrl.formats.files import Line
 from spansrl.formats.layouts import FRAME, LAYOUTS, NE, PARSE, POS
-from spansrl.formats.sources import SourceFile, SourceFiles
+from spansrl.formats.table import Head, conll05_form
+from spansrl.formats.text_files import Line
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Sentence
 
@@ -131,7 +131,7 @@ def _sentences(files: _Files, audit: Audit, progress: Progress) -> Iterator[tupl
 def _merged_sentences(split: str, file: SourceFile) -> Iterator[Sentence]:
     lines = file.lines()
     head = list(islice(lines, 1000))  # far longer than a sentence
-    form = conll05_form(head)
+    form = conll05_form(Head(head))
     if form == "conll05-props":
         message = "propositions without words; name it like test.wsj.props"
         raise FormatError(message, path=file.path, line=1)

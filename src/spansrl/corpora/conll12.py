@@ -13,10 +13,10 @@ from pathlib import Path, PurePosixPath
 
 from spansrl.corpora.corpus import Audit, CorpusSplits
 from spansrl.errors import DataError
+from spansrl.formats.archives import SourceFile, member_names, member_path, read_members
 from spansrl.formats.conll import read_conll
-from spansrl.formats.files import read_lines
 from spansrl.formats.layouts import LAYOUTS
-from spansrl.formats.sources import SourceFile, member_names, member_path, read_members
+from spansrl.formats.text_files import read_lines
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Sentence
 

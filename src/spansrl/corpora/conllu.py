@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from spansrl.errors import FormatError, shortened
-from spansrl.formats.files import Line
+from spansrl.formats.text_files import Line
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from spansrl.checks import Json
 from spansrl.errors import DataError
-from spansrl.formats.files import open_outputs
 from spansrl.formats.jsonl import jsonl_lines
+from spansrl.formats.text_files import open_outputs
 from spansrl.language.english.lemmas import predicate_type
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 

@@ -14,9 +14,9 @@ from spansrl.corpora.conllu import read_conllu
 from spansrl.corpora.corpus import Audit, CorpusSplits
 from spansrl.corpora.joining import join_document
 from spansrl.errors import DataError
+from spansrl.formats.archives import Pin, SourceFiles
 from spansrl.formats.conll import read_conll
 from spansrl.formats.layouts import LAYOUTS
-from spansrl.formats.sources import Pin, SourceFiles
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Sentence
 

@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from spansrl.corpora.corpus import Audit, CorpusSplits, word_runs
 from spansrl.errors import DataError
-from spansrl.formats.sources import SourceFile
+from spansrl.formats.archives import SourceFile
 from spansrl.inventory.frame_files import FrameReader, Roleset
 from spansrl.inventory.frame_index import PARTS_OF_SPEECH
 from spansrl.inventory.install import read_frame_files

@@ -20,10 +20,10 @@ from typing import NamedTuple
 from spansrl.corpora.corpus import DOCUMENT_KEY, Audit, CorpusSplits, word_runs
 from spansrl.corpora.tag_joining import Rejected, TaggedWord, join_by_tags
 from spansrl.errors import DataError, FormatError
+from spansrl.formats.archives import SourceFiles, fingerprint
 from spansrl.formats.conll import read_conll
-from spansrl.formats.files import read_lines
 from spansrl.formats.layouts import LAYOUTS
-from spansrl.formats.sources import SourceFiles, fingerprint
+from spansrl.formats.text_files import read_lines
 from spansrl.language.english.lemmas import Lemmatizer, predicate_type
 from spansrl.language.english.lemmas.derivation import respelled
 from spansrl.progress import Progress, no_progress

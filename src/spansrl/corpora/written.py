@@ -15,7 +15,7 @@ from pathlib import Path
 
 from spansrl.corpora.corpus import Audit, CorpusSplits, word_runs
 from spansrl.corpora.examples import Example, UnfitError, to_sentence
-from spansrl.formats.files import plain_name, read_lines
+from spansrl.formats.text_files import plain_name, read_lines
 from spansrl.inventory.frame_files import Roleset
 from spansrl.inventory.frame_index import MODIFIERS, PARTS_OF_SPEECH, FrameIndex
 from spansrl.inventory.frame_store import load_frames

@@ -14,9 +14,8 @@ from spansrl.evaluation.counts import Match, Score, score
 from spansrl.evaluation.scorable import ScoredProposition, ScoredSentence, frames_of, join_pieces
 from spansrl.formats import open_lines, read_sentences
 from spansrl.formats.conll import ColumnBlock, Ids, read_block, split_blocks
-from spansrl.formats.files import Line, shown_path
-from spansrl.formats.jsonl import read_jsonl
-from spansrl.formats.layouts import LAYOUTS, NOTHING, Layout
+from spansrl.formats.layouts import LAYOUTS, NOTHING
+from spansrl.formats.text_files import Line, shown_path
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Sentence
 from spansrl.tags import TagError, phrases_from_column
@@ -76,26 +75,34 @@ def _open(
 ) -> tuple[str | None, Iterator[ScoredSentence]]:
     where = shown_path(path)
     found, lines = open_lines(path, format, progress=progress)
-    if found is None:
+    if found is None or found.read is None:
         return None, iter(())
-    if found == "jsonl":
-        return found, _jsonl_frames(lines, where)
-    return found, _conll_frames(lines, LAYOUTS[found], where)
+    if found.name == PROPS:
+        return PROPS, (_props_frames(block, where) for block in split_blocks(lines))
+    located = _Located(lines)
+    sentences = found.read(located, where)
+    return found.name, (_frames_of(sent, where, located.first_line()) for sent in sentences)
 
 
-def _jsonl_frames(lines: Iterator[Line], where: str) -> Iterator[ScoredSentence]:
-    for line in lines:
-        for sent in read_jsonl([line], where):
-            yield _located(sent, where, line.number)
+class _Located(Iterator[Line]):
+    """Lines of a file, and where the sentence begins that is made of the last ones."""
 
+    def __init__(self, lines: Iterator[Line]) -> None:
+        self._lines = lines
+        self._first: int | None = None
+        self._last = 0
 
-def _conll_frames(lines: Iterator[Line], layout: Layout, where: str) -> Iterator[ScoredSentence]:
-    ids = Ids()
-    for block in split_blocks(lines, marker_lines=layout.has_documents):
-        if layout.name == PROPS:
-            yield _props_frames(block, where)
-        else:
-            yield _located(read_block(block, layout, where, ids), where, block.numbers[0])
+    def __next__(self) -> Line:
+        line = next(self._lines)
+        self._last = line.number
+        if self._first is None and line.text.strip() and not line.text.startswith(("#begin ", "#end ", "# ")):
+            self._first = line.number
+        return line
+
+    def first_line(self) -> int:
+        """Return the line where the sentence begins, and look for the next one."""
+        found, self._first = self._first or self._last, None
+        return found
 
 
 def _props_frames(block: ColumnBlock, where: str) -> ScoredSentence:
@@ -113,8 +120,11 @@ def _props_frames(block: ColumnBlock, where: str) -> ScoredSentence:
     return ScoredSentence(len(block.rows), by_pred, f"{where}:{block.numbers[0]}")
 
 
-def _located(sent: Sentence, where: str, number: int) -> ScoredSentence:
+def _frames_of(sent: Sentence, where: str, number: int) -> ScoredSentence:
     try:
+        "".join(arg.role for prop in sent.props for arg in prop.args).encode()  # roles are printed
         return frames_of(sent)._replace(where=f"{where}:{number}")
+    except UnicodeEncodeError:
+        raise FormatError("a role has a lone surrogate", path=where, line=number) from None
     except DataError as error:
         raise FormatError(str(error), path=where, line=number) from None

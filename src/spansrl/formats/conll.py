@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, NoReturn
 
 from spansrl.errors import FormatError, counted, shortened
-from spansrl.formats.files import Line
 from spansrl.formats.layouts import FORM_KEY, NOTHING, UNNAMED, Column, Kind, Layout
+from spansrl.formats.text_files import Line
 from spansrl.structures import Proposition, Sentence, Span
 from spansrl.tags import (
     BRACKETS_KEY,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
-from spansrl.errors import DataError, FormatError, counted
+from spansrl.errors import DataError, FormatError, counted, shortened
 from spansrl.formats.conll import Ids, has_content, unless_empty
 from spansrl.formats.layouts import CONLL05_FORMS, FORM_KEY, NOTHING, UNNAMED, Column, Kind, Layout
 from spansrl.structures import Proposition, Sentence
@@ -41,9 +41,31 @@ class Losses:
     def __bool__(self) -> bool:
         return bool(self.fields or self.items)
 
+    def count_fields(self, sent: Sentence, props: Sequence[Proposition], held: Container[str]) -> None:
+        """Count the fields of a sentence and its propositions that the format does not hold."""
+        probs = (prob for prop in props for prob in (prop.prob, *(arg.prob for arg in prop.args)))
+        used = {
+            "tokens": True,
+            "pos": sent.pos is not None,
+            "lemmas": sent.lemmas is not None,
+            "text": sent.text is not None,
+            "offsets": sent.offsets is not None,
+            "char_start": sent.char_start is not None,
+            "lemma": any(prop.lemma is not None for prop in props),
+            "sense": any(prop.sense is not None for prop in props),
+            "type": any(prop.type is not None for prop in props),
+            "prob": any(prob is not None for prob in probs),
+            "sense_prob": any(prop.sense_prob is not None for prop in props),
+            "meaning": any(arg.meaning is not None for prop in props for arg in prop.args),
+            "refers_to": any(arg.refers_to is not None for prop in props for arg in prop.args),
+        }
+        names = [name for name, is_used in used.items() if is_used] + sorted(_keys(sent, props))
+        self.fields.update(name for name in names if name not in held)
+
     def __str__(self) -> str:
         """One line: ``conll05-props cannot hold: 'text' (12 sentences), overlapping arguments (3)``."""
-        fields = [f"'{name}' ({counted(count, 'sentence')})" for name, count in self.fields.items()]
+        names = {name.encode("utf-8", "backslashreplace").decode(): n for name, n in self.fields.items()}
+        fields = [f"'{shortened(name)}' ({counted(count, 'sentence')})" for name, count in names.items()]
         items = [f"{name} ({count})" for name, count in self.items.items()]
         return f"{self.format} cannot hold: {', '.join(fields + items)}"
 
@@ -84,7 +106,7 @@ class _SentenceWriter:
     held: set[str] = field(default_factory=set)  # keys of Sentence.extra that found a column
 
     def rows(self) -> list[tuple[str, ...]]:
-        props = self._one_per_token()
+        props = one_per_token(self.sent, self.losses)
         before = [self._cells(column, props) for column in self.layout.before]
         after = [self._cells(column, props) for column in self.layout.after]
         arguments = [self._argument_column(prop) for prop in props]
@@ -92,19 +114,6 @@ class _SentenceWriter:
             self._join_senses(props, before)
         self._count_losses(props)
         return list(zip(*before, *arguments, *after, strict=True))
-
-    def _one_per_token(self) -> list[Proposition]:
-        """Return the propositions in the order of their predicates, one per token."""
-        found: dict[int, Proposition] = {}
-        for prop in self.sent.props:
-            if not 0 <= prop.pred < len(self.sent):
-                size = counted(len(self.sent), "token")
-                raise DataError(f"the predicate {prop.pred} is outside the sentence of {size}")
-            if prop.pred in found:
-                self.losses.items["second propositions of one token, left out"] += 1
-            else:
-                found[prop.pred] = prop
-        return [found[pred] for pred in sorted(found)]
 
     def _cells(self, column: Column, props: list[Proposition]) -> list[str]:
         sent, size = self.sent, len(self.sent)
@@ -204,29 +213,37 @@ class _SentenceWriter:
 
     def _count_losses(self, props: list[Proposition]) -> None:
         sent, layout = self.sent, self.layout
-        lost = {
-            "tokens": not layout.holds(Kind.TOKENS) and any(token != UNNAMED for token in sent.tokens),
-            "pos": sent.pos is not None and not (layout.holds(Kind.POS) and unless_empty(sent.pos)),
-            "lemmas": sent.lemmas is not None and not self._holds_lemmas(props),
-            "text": sent.text is not None,
-            "offsets": sent.offsets is not None,
-            "char_start": sent.char_start is not None,
-            "sense": not layout.holds(Kind.SENSE) and any(prop.sense is not None for prop in props),
-            "type": any(prop.type is not None for prop in props),
-            "prob": any(
-                prob is not None for prop in props for prob in (prop.prob, *(arg.prob for arg in prop.args))
-            ),
-            "sense_prob": any(prop.sense_prob is not None for prop in props),
-            "meaning": any(arg.meaning is not None for prop in props for arg in prop.args),
-            "refers_to": any(arg.refers_to is not None for prop in props for arg in prop.args),
-        }
-        other_keys = _keys(sent, props) - self.held
-        self.losses.fields.update([name for name, is_lost in lost.items() if is_lost] + sorted(other_keys))
+        held = self.held | {"lemma"}  # every layout has lemmas of predicates
+        if layout.holds(Kind.TOKENS) or all(token == UNNAMED for token in sent.tokens):
+            held.add("tokens")
+        if layout.holds(Kind.POS) and unless_empty(sent.pos):
+            held.add("pos")
+        if layout.holds(Kind.SENSE):
+            held.add("sense")
+        if self._holds_lemmas(props):
+            held.add("lemmas")
+        self.losses.count_fields(sent, props, held)
 
     def _holds_lemmas(self, props: list[Proposition]) -> bool:
-        lemmas = self.sent.lemmas or ()
+        lemmas = self.sent.lemmas
+        if lemmas is None:
+            return False
         agree = all(prop.lemma in (None, lemmas[prop.pred]) for prop in props)
         return agree and self.layout.predicate is not Kind.LEMMA and unless_empty(lemmas) is not None
+
+
+def one_per_token(sent: Sentence, losses: Losses) -> list[Proposition]:
+    """Return the propositions in the order of their predicates, one per token."""
+    found: dict[int, Proposition] = {}
+    for prop in sent.props:
+        if not 0 <= prop.pred < len(sent):
+            size = counted(len(sent), "token")
+            raise DataError(f"the predicate {prop.pred} is outside the sentence of {size}")
+        if prop.pred in found:
+            losses.items["second propositions of one token, left out"] += 1
+        else:
+            found[prop.pred] = prop
+    return [found[pred] for pred in sorted(found)]
 
 
 def _keys(sent: Sentence, props: Iterable[Proposition]) -> set[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from spansrl.checks import Json
 from spansrl.errors import DataError, FormatError, shortened
-from spansrl.formats.files import Line
+from spansrl.formats.text_files import Line
 from spansrl.structures import Sentence
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from spansrl.errors import ConfigError, ModelError, SpansrlError
-from spansrl.formats import storage
+from spansrl.formats import atomic
 from spansrl.inference.config import ModelConfig, model_config
 from spansrl.inventory import INVENTORIES
 from spansrl.language import LANGUAGES
@@ -34,7 +34,7 @@ WORDS = "words.json"  # in the embedder's directory
 def write_bytes(path: Path, content: bytes) -> None:
     """Replace a file atomically; on a full disk the old file is kept."""
     try:
-        storage.write_bytes(path, content)
+        atomic.write_bytes(path, content)
     except OSError as error:
         raise not_saved(path, error) from error
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from spansrl.checks import Json
 from spansrl.errors import DataError, FormatError, counted
-from spansrl.formats.sources import Pin, SourceFiles, is_url
+from spansrl.formats.archives import Pin, SourceFiles, is_url
 from spansrl.inventory.frame_files import Roleset, read_frame_file
 from spansrl.inventory.frame_index import FrameIndex
 from spansrl.inventory.frame_store import Registration, save_frames

@@ -22,8 +22,7 @@ from typing import Any, AnyStr, BinaryIO, NamedTuple, TextIO, cast
 
 from spansrl.checks import kind
 from spansrl.errors import DataError, SpansrlError, SpansrlWarning, counted, shortened
-from spansrl.formats.files import as_utf8, not_utf8, special_kind
-from spansrl.formats.storage import DAMAGED, MAGIC, decompressed
+from spansrl.formats.text_files import DAMAGED, MAGIC, as_utf8, decompressed, not_utf8, special_kind
 
 SUFFIXES = (".txt", ".jsonl", ".csv", ".parquet")
 LINE_BYTES = 1 << 26  # a line of JSON or a row of CSV may hold more than the text

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, Literal
 
 from spansrl.checks import Json
 from spansrl.errors import DataError
-from spansrl.formats.files import open_output
+from spansrl.formats.text_files import open_output
 from spansrl.jobs.rows import COLUMNS, Rows
 
 if sys.platform != "win32":

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from spansrl.checks import Json
 from spansrl.errors import MissingExtraError
-from spansrl.formats.files import open_outputs
+from spansrl.formats.text_files import open_outputs
 from spansrl.statements.values import STATEMENT_COLUMNS, Statement
 
 if TYPE_CHECKING:

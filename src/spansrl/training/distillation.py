@@ -18,7 +18,7 @@ import torch
 from spansrl.arrays import IntArray, Ragged, offsets_of
 from spansrl.decoding import Scores
 from spansrl.errors import ConfigError, ModelError
-from spansrl.formats.storage import replacing
+from spansrl.formats.atomic import atomic_write
 from spansrl.inference.batching import batches_by_length
 from spansrl.inference.directory import ARGUMENTS_GRAPH, ENCODER_GRAPH, SENSES_GRAPH, file_hash
 from spansrl.inference.model import NO_PREDICATE, Encoding, Floats, Prepared
@@ -107,7 +107,7 @@ class Teachers:
         paths = [directory / f"{_fingerprint_of(chunk)[:16]}.npz" for chunk in chunks]
         for k in range(workers.rank, len(chunks), workers.size):
             if not paths[k].exists():
-                with replacing(paths[k]) as (partial,), partial.open("wb") as file:
+                with atomic_write(paths[k]) as (partial,), partial.open("wb") as file:
                     np.savez(file, allow_pickle=False, **self._ask(chunks[k]).arrays())
             if progress is not None:
                 progress("running the teachers", min(len(sentences), (k + 1) * CHUNK), len(sentences))
@@ -275,7 +275,7 @@ def _fingerprint_of(sentences: Sequence[Sentence]) -> str:
 def _join_targets(paths: Sequence[Path], joined: Path, width: int) -> None:
     """Write the targets of all chunks to one file: there may be more of them than fit into memory."""
     counts = [_target_rows(path) for path in paths]
-    with replacing(joined) as (partial,), partial.open("wb") as file:
+    with atomic_write(joined) as (partial,), partial.open("wb") as file:
         header = {"descr": "<f2", "fortran_order": False, "shape": (sum(counts), width)}
         np.lib.format.write_array_header_1_0(file, header)
         for path in paths:

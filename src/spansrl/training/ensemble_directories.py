@@ -13,7 +13,7 @@ import torch
 
 from spansrl.errors import ModelError
 from spansrl.evaluation import score
-from spansrl.formats.storage import appearing
+from spansrl.formats.atomic import atomic_directory
 from spansrl.inference.config import OutputConfig
 from spansrl.inference.directory import DESCRIPTION, FORMAT, WEIGHTS, ModelDirectory, file_hash, write_json
 from spansrl.inference.lexicon import LEXICON
@@ -142,7 +142,7 @@ def save_average(out: Path, sources: Sequence[ModelDirectory], provenance: Mappi
     )
     description = sources[0].description
     facts = {**provenance, "average": [source.path.name for source in sources]}
-    with appearing(out) as partial:
+    with atomic_directory(out) as partial:
         save_description(partial, first, {})  # and the embedder's files
         # How the first was trained is in its description, but not in the network.
         write_json(

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spansrl.errors import DataError, FormatError, counted
-from spansrl.formats.storage import DAMAGED, decompressed
+from spansrl.formats.text_files import DAMAGED, decompressed
 
 UNKNOWN_WORDS = ("UNKNOWN", "<unk>", "unk")
 """Names under which files keep the row for unknown words, the preferred one first."""

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spansrl.arrays import Ragged, offsets_of
-from spansrl.formats.storage import replacing
+from spansrl.formats.atomic import atomic_write
 from spansrl.inference.batching import batches_by_length
 from spansrl.progress import Progress as Progress
 
@@ -76,7 +76,7 @@ def cached_rows(
         return Ragged(filled(np.empty(shape, np.float32)), offsets)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as (partial,):
+        with atomic_write(path) as (partial,):
             out = np.lib.format.open_memmap(partial, mode="w+", dtype=np.float16, shape=shape)
             filled(out)
             out.flush()

@@ -1,30 +1,40 @@
-"""Text files in and out: UTF-8, compressed or plain, standard streams, outputs that appear atomically.
+"""Text files in and out: encodings, compression, standard streams, outputs that appear atomically.
 
-Reading yields lines one by one, so memory does not grow with the file. ``-`` is standard input or output.
+Reading yields lines one by one, so memory does not grow with the file. Compressed input is recognized by its
+first bytes, compressed output by its name. ``-`` is standard input or output.
 """
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import contextlib
 import errno
+import gzip
 import io
+import lzma
 import os
 import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO, cast
 
 from spansrl.errors import FormatError
-from spansrl.formats.storage import DAMAGED, MAGIC, compressed, compression_of, decompressed, replacing
+from spansrl.formats.atomic import atomic_write
 from spansrl.progress import Progress, no_progress
 
 STANDARD_STREAM = "-"
 LONGEST_LINE = 1 << 24  # bytes; a longer line is not text
 _BLOCK = 1 << 14  # bytes of a file that are read at once
+# Suffix -> the bytes that such a file begins with.
+MAGIC = {".gz": b"\x1f\x8b", ".xz": b"\xfd7zXZ\x00", ".bz2": b"BZh"}
+_OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+# What reading damaged compressed data raises.
+DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 _MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",  # begins like UTF-16's
     codecs.BOM_UTF32_BE: "utf-32",
@@ -52,24 +62,29 @@ def plain_name(path: str | Path) -> str:
     return name[: -len(Path(name).suffix)] if Path(name).suffix in MAGIC else name
 
 
-def read_lines(path: str | Path, *, progress: Progress = no_progress) -> Iterator[Line]:
-    """Yield the lines of a UTF-8 file, compressed or not; a byte-order mark and CRLF are accepted.
+def read_lines(
+    path: str | Path, *, encoding: str | None = None, progress: Progress = no_progress
+) -> Iterator[Line]:
+    """Yield the lines of a file, compressed or not; a byte-order mark and CRLF are accepted.
 
-    Raises FormatError for a file that is missing, unreadable, damaged or not UTF-8. Progress is in bytes of
-    the file as it is stored.
+    The encoding is that of the byte-order mark, or else `encoding`, or else UTF-8. Raises FormatError for a
+    file that is missing, not a regular file, unreadable, damaged or in another encoding. Progress is in bytes
+    of the file as it is stored.
     """
-    with _readable(path, progress) as stream:
+    with _readable(path, encoding, progress) as stream:
         yield from decoded_lines(stream, shown_path(path))
 
 
-def read_text(path: str | Path, *, progress: Progress = no_progress) -> Iterator[str]:
-    """Yield a UTF-8 file in blocks as soon as they arrive; line ends are kept, a byte-order mark is not.
+def read_text(
+    path: str | Path, *, encoding: str | None = None, progress: Progress = no_progress
+) -> Iterator[str]:
+    """Yield a file in blocks as soon as they arrive; line ends are kept, a byte-order mark is not.
 
     Raises what `read_lines` raises.
     """
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
     seen, line, last = 0, 1, False
-    with _readable(path, progress) as stream:
+    with _readable(path, encoding, progress) as stream:
         while not last:
             raw = stream.read1(_BLOCK)
             seen, last = seen + len(raw), not raw
@@ -169,18 +184,22 @@ def special_kind(path: str | Path) -> str | None:
 
 
 @contextlib.contextmanager
-def _readable(path: str | Path, progress: Progress) -> Iterator[io.BufferedReader[Any]]:
-    """Yield a file's bytes, decompressed; what goes wrong while they are read becomes a FormatError."""
+def _readable(path: str | Path, encoding: str | None, progress: Progress) -> Iterator[io.BufferedReader[Any]]:
+    """Yield a file's UTF-8, decompressed; what goes wrong while it is read becomes a FormatError."""
     where = shown_path(path)
     if not str(path):
         raise FormatError("the file name is empty; give a file, or - for standard input", path=where)
+    special = special_kind(path)
+    is_pipe = special == "a FIFO" and where.startswith(("/dev/", "/proc/"))  # process substitution, <(…)
+    if special and not is_pipe and where != os.devnull:
+        raise FormatError(f"{special}, not a regular file; give a file, or pipe it in with -", path=where)
     try:
         with _opened(path, progress) as raw:
             named = Path(path).suffix
             if named in MAGIC and named != compression_of(raw.peek(8)[:8]):
                 raise FormatError(f"not a {named} file; rename it or download it again", path=where)
             with contextlib.closing(decompressed(raw)) as stream:
-                yield cast("io.BufferedReader[Any]", stream)
+                yield cast("io.BufferedReader[Any]", as_utf8(stream, encoding))
     except DAMAGED as error:
         message = f"the compressed data is damaged or truncated ({error}); download the file again"
         raise FormatError(message, path=where) from error
@@ -278,7 +297,7 @@ def _held_back() -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def _replacing(targets: Sequence[Path]) -> Iterator[list[BinaryIO]]:
-    with replacing(*targets) as temporaries, contextlib.ExitStack() as stack:
+    with atomic_write(*targets) as temporaries, contextlib.ExitStack() as stack:
         # Closing the files may fail on a full disk, so it happens before they replace the targets.
         yield [stack.enter_context(temporary.open("xb")) for temporary in temporaries]
 
@@ -288,3 +307,29 @@ def _binary(stream: TextIO | None) -> BinaryIO:
     if stream is None:
         raise OSError(errno.EBADF, "it is closed")
     return stream.buffer
+
+
+def compression_of(head: bytes) -> str | None:
+    """Return the suffix of the compression that these first bytes belong to."""
+    return next((suffix for suffix, magic in MAGIC.items() if head.startswith(magic)), None)
+
+
+def decompressed(raw: io.BufferedReader[Any]) -> BinaryIO:
+    """Return a stream of the decompressed bytes; plain data is returned as it is."""
+    suffix = compression_of(raw.peek(8)[:8])
+    return cast(BinaryIO, raw if suffix is None else _OPEN[suffix](raw))
+
+
+@contextlib.contextmanager
+def compressed(stream: BinaryIO, path: str | Path) -> Iterator[BinaryIO]:
+    """Compress what is written to `stream` if the name of the file ends in .gz, .xz or .bz2."""
+    match Path(path).suffix:
+        case ".gz":
+            # No name and no time in the header: equal content makes equal files.
+            with gzip.GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0) as output:
+                yield cast(BinaryIO, output)
+        case ".xz" | ".bz2" as suffix:
+            with _OPEN[suffix](stream, "wb") as output:
+                yield cast(BinaryIO, output)
+        case _:
+            yield stream

@@ -1,11 +1,12 @@
 import gzip
+import os
 import socket
 import zipfile
 
 import pytest
 
-from spansrl.errors import DataError, FormatError
-from spansrl.formats.sources import SourceFile, fetched, fingerprint, member_names, read_members
+from spansrl.errors import DataError, FormatError, SpansrlWarning
+from spansrl.formats.archives import SourceFile, fetched, fingerprint, member_names, read_members
 
 
 @pytest.fixture
@@ -140,3 +141,9 @@ def test_being_offline_is_a_clear_error():
             fetched(url, "propbank"),
         ):
             pass
+
+
+def test_what_is_not_a_regular_file_is_skipped_with_a_warning(folder):
+    os.mkfifo(folder / "pipe.txt")
+    with pytest.warns(SpansrlWarning, match=r"pipe\.txt: skipped: a FIFO"):
+        assert set(texts(folder)) == {"one.txt", "b/two.txt"}

@@ -1,6 +1,6 @@
 import pytest
 
-from spansrl.formats.storage import replacing, write_bytes
+from spansrl.formats.atomic import atomic_write, write_bytes
 
 
 def names(folder):
@@ -10,7 +10,7 @@ def names(folder):
 def test_a_file_is_replaced_when_the_block_ends_without_an_error(tmp_path):
     target = tmp_path / "a"
     target.write_bytes(b"old")
-    with replacing(target) as (temporary,):
+    with atomic_write(target) as (temporary,):
         temporary.write_bytes(b"new")
         assert target.read_bytes() == b"old"
     assert target.read_bytes() == b"new"
@@ -24,7 +24,7 @@ def test_after_any_error_the_old_files_remain_alone(error, tmp_path):
         target.write_bytes(b"old")
 
     def fail():
-        with replacing(*targets) as temporaries:
+        with atomic_write(*targets) as temporaries:
             for temporary in temporaries:
                 temporary.write_bytes(b"new")
             raise error

@@ -14,6 +14,7 @@ import tarfile
 import tempfile
 import urllib.error
 import urllib.request
+import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,9 +23,8 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from spansrl.checks import Json
-from spansrl.errors import DataError, FormatError
-from spansrl.formats.files import Line, decoded_lines
-from spansrl.formats.storage import DAMAGED, decompressed
+from spansrl.errors import DataError, FormatError, SpansrlWarning
+from spansrl.formats.text_files import DAMAGED, Line, decoded_lines, decompressed, special_kind
 from spansrl.progress import Progress, no_progress
 
 # A file's name, its size, and the open file, which must be read before the next member is requested.
@@ -241,7 +241,10 @@ def _directory_members(root: Path, wanted: Callable[[str], bool]) -> Iterator[Me
             path = Path(folder, name)
             relative = path.relative_to(root).as_posix()
             if wanted(relative):
-                yield from _file_member(path, relative)
+                if special := special_kind(path):
+                    warnings.warn(f"{path}: skipped: {special}", SpansrlWarning, stacklevel=2)
+                else:
+                    yield from _file_member(path, relative)
 
 
 def _raise(error: OSError) -> None:

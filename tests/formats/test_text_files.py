@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from spansrl.errors import FormatError
-from spansrl.formats.files import LONGEST_LINE, open_output, open_outputs, plain_name, read_lines
+from spansrl.formats.text_files import LONGEST_LINE, open_output, open_outputs, plain_name, read_lines
 
 
 def texts(path):
