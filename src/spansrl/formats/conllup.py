@@ -48,11 +48,11 @@ def read_conllup(lines: Iterable[Line], path: str = "<input>") -> Iterator[Sente
             rows.append((line.number, cells))
         elif rows:
             number += 1
-            yield _Reader(columns, rows, path).sentence(comments, number)
+            yield _PlusReader(columns, rows, path).sentence(comments, number)
             comments, rows = {}, []
 
 
-class _Reader:
+class _PlusReader:
     """The rows of one sentence."""
 
     def __init__(self, columns: Sequence[str], rows: Sequence[tuple[int, list[str]]], path: str) -> None:
