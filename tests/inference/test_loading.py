@@ -255,6 +255,11 @@ def test_a_model_states_its_language_and_its_inventory(exported, tmp_path, monke
     path.write_text(json.dumps(config | {"language": "shouting"}))
     with pytest.raises(ModelError, match=r"config\.json: unknown language 'shouting'; known: english"):
         load(directory)
+    for wrong in (["english"], {"a": 1}, None, 3):
+        path.write_text(json.dumps(config | {"inventory": wrong}))
+        with pytest.raises(ModelError, match=r"config\.json: unknown inventory .*; known: propbank"):
+            load(directory)
+    path.write_text(json.dumps(config | {"language": "shouting"}))
     monkeypatch.setitem(LANGUAGES, "shouting", Shouting)
     monkeypatch.setitem(INVENTORIES, "toy", KnownInventory(FrameIndex({}, {}, {}), FrameIndex.of))
     srl = load(directory, frames=False)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spansrl.errors import ConfigError, ModelError, SpansrlError
+from spansrl.errors import ConfigError, ModelError, SpansrlError, shortened
 from spansrl.formats import atomic
 from spansrl.inference.config import ModelConfig, model_config
 from spansrl.inventory import INVENTORIES
@@ -156,8 +156,9 @@ def _read_description(path: Path) -> dict[str, Any]:
     if unknown := sorted(set(content) - known):
         raise ModelError(f"{path}: unknown entries: {', '.join(unknown)}")
     for key, table in (("language", LANGUAGES), ("inventory", INVENTORIES)):
-        if content.get(key, next(iter(table))) not in table:
-            raise ModelError(f"{path}: unknown {key} {content[key]!r}; known: {', '.join(table)}")
+        if str(content.get(key, next(iter(table)))) not in table:
+            found = shortened(repr(content[key]))
+            raise ModelError(f"{path}: unknown {key} {found}; known: {', '.join(table)}")
     if not content.get("roles"):
         raise ModelError(f"{path}: 'roles' must be a list of names")
     for key in ("roles", "senses"):
