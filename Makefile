@@ -17,7 +17,7 @@ unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
 JOBS := 2
 PYTEST = $(DEV)/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test test-all test-pythons check format bench torture scores docs site clean
+.PHONY: demo test test-all test-pythons check format bench torture scores docs site release-check clean
 
 demo: $(BASE)/ready-$(KEY)
 	@PATH="$(CURDIR)/$(BASE)/bin:$$PATH" examples/demo.sh
@@ -84,6 +84,10 @@ $(BASE)/ready-$(KEY) $(DEV)/ready-$(KEY):
 	@$(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '$(WHAT)'
 	@touch $@
+
+# Wheels and source distribution: built, looked into, installed into empty environments, run from outside the clone.
+release-check:
+	.ci/release-check $(or $(PYTHON),python3)
 
 clean:
 	rm -rf .venv .venv-* build .mypy_cache .ruff_cache .pytest_cache .hypothesis
