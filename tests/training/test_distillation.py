@@ -11,7 +11,7 @@ import torch
 
 from builders import SENTENCES as BUILT
 from builders import make_network
-from spansrl.errors import ConfigError, ModelError
+from spansrl.errors import ConfigError
 from spansrl.inference.directory import WORDS
 from spansrl.nn.batch import Corpus, Gold, Teacher
 from spansrl.nn.network import TorchModel
@@ -354,12 +354,25 @@ def test_chunks_make_no_difference(tmp_path, monkeypatch):
     assert parts.tasks.raw.classes.values == pytest.approx(whole.tasks.raw.classes.values, abs=2e-3)
 
 
-def test_raw_text_needs_teachers_with_the_same_senses(tmp_path):
+def test_raw_text_needs_teachers():
     with pytest.raises(ConfigError, match=r"distillation.raw needs distillation.teachers"):
         config_from_dict({**SMALL, **TEXT, "distillation": {"raw": "raw.jsonl"}})
-    run(tmp_path, "other", **TEXT)
+
+
+def test_senses_that_a_teacher_does_not_know_are_not_among_its_candidates(tmp_path, monkeypatch):
+    run(tmp_path, "other", **TEXT)  # without the senses of MORE
     config = config_from_dict(
         {**SMALL, **TEXT, "distillation": {"teachers": str(tmp_path / "other"), "raw": "raw.jsonl"}}
     )
-    with pytest.raises(ModelError, match="other senses than the training data"):
-        prepare_run(config, Splits(SENTENCES, SENTENCES, {}, partial=[MORE], raw=RAW), cache=tmp_path)
+    monkeypatch.setattr(distillation, "_found", every_second_token)
+    raw_text = [Sentence(("dogs", "ran")), Sentence(("we", "run"))]
+    splits = Splits(SENTENCES, SENTENCES, {}, partial=[MORE], raw=raw_text)
+    student = prepare_run(config, splits, cache=tmp_path)
+    raw = student.examples.corpus.tasks.raw
+    teacher = load_network(tmp_path / "other")
+    new = set(student.model.senses.items) - set(teacher.senses.items)
+    assert new
+    offered = {student.model.senses.items[k] for k in raw.candidates[raw.candidates >= 0]}
+    assert offered
+    assert offered <= set(teacher.senses.items)
+    assert list(execute(student, tmp_path / "student"))[-1].step.dev is not None

@@ -17,7 +17,7 @@ import torch
 
 from spansrl.arrays import IntArray, Ragged, offsets_of
 from spansrl.decoding import Scores
-from spansrl.errors import ConfigError, ModelError
+from spansrl.errors import ConfigError
 from spansrl.formats.atomic import atomic_write
 from spansrl.inference.batching import batches_by_length
 from spansrl.inference.directory import ARGUMENTS_GRAPH, ENCODER_GRAPH, SENSES_GRAPH, file_hash
@@ -58,11 +58,6 @@ def load_teachers(config: DistillationConfig, student: Network) -> list[TrainedM
             raise ConfigError(
                 f"distillation.teachers: {name} has {kind} output, but output.kind is "
                 f"{student.config.output.kind!r}; a teacher and its student need the same kind"
-            )
-        if config.raw and student.senses is not None and list(directory.senses) != list(student.senses.items):
-            raise ModelError(
-                f"distillation.teachers: {name} has other senses than the training data; "
-                "train both on the same data, training.partial included"
             )
         if directory.is_exported:
             threads = torch.get_num_threads()
@@ -205,16 +200,19 @@ class Teachers:
         if self.inventory is None or not words:
             return np.zeros((len(words), 0), np.int64), np.zeros((len(words), 0), np.float32)
         types = classes[:, 1:].argmax(-1).tolist()  # classes (N, K)
+        own_senses = [_columns(model, self.inventory.senses) for model in self.models]
+        is_known = np.all([columns >= 0 for columns in own_senses], axis=0)
         choices = [
-            self.inventory.candidates(word, PREDICATE_TYPES[k]) for word, k in zip(words, types, strict=True)
+            [c for c in self.inventory.candidates(word, PREDICATE_TYPES[k]) if is_known[c]]
+            for word, k in zip(words, types, strict=True)
         ]
         candidates = np.full((len(words), max(map(len, choices))), -1, dtype=np.int64)
         for row, choice in zip(candidates, choices, strict=True):
             row[: len(choice)] = choice
         is_offered = candidates >= 0
         each = [
-            np.where(is_offered, np.take_along_axis(own, candidates.clip(min=0), axis=1), -1e9)
-            for own in logits
+            np.where(is_offered, np.take_along_axis(own, columns[candidates], axis=1), -1e9)
+            for own, columns in zip(logits, own_senses, strict=True)
             if own is not None
         ]
         is_choice = is_offered.sum(axis=1, keepdims=True) > 1
@@ -236,6 +234,16 @@ def _fingerprint_of_model(model: TrainedModel) -> str:
         return fingerprint(model.network)
     paths = (model.directory.path / name for name in (ENCODER_GRAPH, SENSES_GRAPH, ARGUMENTS_GRAPH))
     return " ".join((model.precision, *(file_hash(path) for path in paths if path.exists())))
+
+
+def _columns(model: TrainedModel, senses: Sequence[str]) -> IntArray:
+    """(V,) where a model has the senses among its own; −1 for those that it does not know."""
+    if isinstance(model, TorchModel):
+        names = [] if model.network.senses is None else model.network.senses.items
+    else:
+        names = model.directory.senses
+    index = {name: k for k, name in enumerate(names)}
+    return np.array([index.get(sense, -1) for sense in senses], dtype=np.int64)
 
 
 def _own(sentences: Sequence[Sentence]) -> tuple[IntArray, IntArray]:
