@@ -38,7 +38,7 @@ mixed() {  # the same with the teacher and 10,000 raw sentences
     taught "$name" --set "$(raw 10000)" "$@"
 }
 
-for name in ${*:-all no-raw no-teacher segmental no-masc no-examples no-average one-rate dropout raw-35000 raw-70000}; do
+for name in ${*:-all no-raw no-teacher segmental no-masc no-examples no-average one-rate dropout top-layers case raw-35000 raw-70000}; do
     case $name in
         all) mixed all ;;
         no-raw) taught no-raw ;;
@@ -49,6 +49,8 @@ for name in ${*:-all no-raw no-teacher segmental no-masc no-examples no-average 
         no-average) mixed no-average --set training.average=0 ;;
         one-rate) mixed one-rate --set training.layer_decay=1 ;;
         dropout) mixed dropout --set embedder.dropout=0.1 --set embedder.inner_dropout=0.1 --set encoder.dropout=0.1 ;;
+        top-layers) mixed top-layers --set encoder.attention_layers=0 --set encoder.top_layers=2 ;;
+        case) mixed case --set embedder.case=true ;;
         raw-*) taught "$name" --set "$(raw "${name#raw-}")" ;;
         *)
             echo "$0: no run is called $name" >&2

@@ -83,6 +83,8 @@ def test_every_run_differs_from_the_whole_recipe_in_what_its_name_says(ablations
         "no-average": {"training.average"},
         "one-rate": {"training.layer_decay"},
         "dropout": {"embedder.dropout", "embedder.inner_dropout", "encoder.dropout"},
+        "top-layers": {"encoder.attention_layers", "encoder.top_layers"},
+        "case": {"embedder.case"},
         "raw-35000": {"distillation.raw"},
         "raw-70000": {"distillation.raw"},
     }
