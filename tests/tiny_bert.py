@@ -45,12 +45,12 @@ def make_tokenizer():
     return tokenizer
 
 
-def make_bert(directory: Path, *, half: bool = False, seed: int = 0) -> Path:
+def make_bert(directory: Path, *, half: bool = False, seed: int = 0, layers: int = 2) -> Path:
     torch.manual_seed(seed)
     config = transformers.BertConfig(
         vocab_size=len(PIECES),
         hidden_size=8,
-        num_hidden_layers=2,
+        num_hidden_layers=layers,
         num_attention_heads=2,
         intermediate_size=16,
         max_position_embeddings=POSITIONS,
