@@ -359,13 +359,15 @@ class Scheduler:
         self._settle(request)
 
     def _check_answer(self, request: ScheduledRequest, extras: Sequence[str]) -> ApiError | None:
-        """The refusal of a request whose answer has too many bytes, or will have about twice as many."""
+        """The refusal of a request whose answer has too many bytes, or clearly will have."""
         size, limit = request.answer_bytes, self._limits.answer_bytes
         if size <= SMALL_ANSWER:
             return None
-        share = 1 - request.cost / max(1.0, request.total)  # that has been labeled
-        if size > limit * max(0.05, min(1.0, 2 * share)):
-            without = f"ask without {' and '.join(extras)}, or " if extras else ""
+        share = max(0.025, 1 - request.cost / max(1.0, request.total))  # that has been labeled
+        if size > limit * min(
+            1.0, share * max(1.1, 2 - 2 * share)
+        ):  # the first part may have more than others
+            without = f"ask without {', '.join(extras)}, or " if extras else ""
             message = f"the answer would have more than {limit} bytes; {without}send less at a time"
             return ApiError(413, "answer_too_large", message)
         if self.held_bytes > self._limits.unsent_bytes:
