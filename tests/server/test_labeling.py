@@ -112,3 +112,15 @@ def test_min_prob_and_decoder_reach_the_pipeline(client, pipeline):
         (result,) = client.label(text=text, **settings).json["results"]
         chosen = replace(pipeline, **settings)
         assert_same_labels(sentences(result), chosen(text).sentences)
+
+
+def test_statements_are_those_of_the_document(client, pipeline):
+    (result,) = client.label(text=TEXTS[0], statements=True).json["results"]
+    expected = [[one.to_dict() for one in sent.statements()] for sent in pipeline(TEXTS[0])]
+    assert any(expected)
+    for own, found in zip(expected, result["statements"], strict=True):
+        assert [one["relation"] for one in found] == [one["relation"] for one in own]
+        assert [one.get("subject", {}).get("text") for one in found] == [
+            one.get("subject", {}).get("text") for one in own
+        ]
+    assert "statements" not in client.label(text=TEXTS[0]).json["results"][0]

@@ -760,3 +760,11 @@ def test_the_documentation_shows_every_endpoint_and_schema(client, browser):
     shown = [title.text for title in browser.find_elements("css selector", ".endpoint h2 code")]
     assert shown == [*api["paths"], *api["components"]["schemas"]]
     assert console_errors(browser) == []
+
+
+def test_statements_are_a_table_and_a_file(page):
+    page.one("#tab-statements").click()
+    wait_until(lambda: "chase" in page.text("#statements"))
+    name, content = page.saved("statements")
+    assert name == "statements.csv"
+    assert "relation" in content

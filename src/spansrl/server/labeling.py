@@ -20,6 +20,7 @@ from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.visualize import sentence_html, sentence_svg
 
 DRAWINGS: dict[str, Callable[..., str]] = {"html": sentence_html, "svg": sentence_svg}
+_PER_SENTENCE = (*DRAWINGS, "statements")  # options that add a field with one value per sentence
 # One labeled sentence: field of the result -> JSON value.
 RenderedSentence = dict[str, bytes]
 
@@ -70,6 +71,10 @@ class Options(RequestModel):
     ] = None
     html: Annotated[bool, Field(description="Add a drawing of each sentence as an HTML fragment.")] = False
     svg: Annotated[bool, Field(description="Add a drawing of each sentence as SVG.")] = False
+    statements: Annotated[
+        bool,
+        Field(description="Add what each sentence says: subject, relation and object of its predicates."),
+    ] = False
     explain: Annotated[
         bool,
         Field(
@@ -86,7 +91,7 @@ class Options(RequestModel):
     @property
     def extras(self) -> list[str]:
         """The fields that make answers long."""
-        return [name for name in (*DRAWINGS, "explain") if getattr(self, name)]
+        return [name for name in (*_PER_SENTENCE, "explain") if getattr(self, name)]
 
     def steps(
         self, pipeline: Pipeline, sentences: Sequence[Sentence]
@@ -106,6 +111,8 @@ class Options(RequestModel):
         for name, draw in DRAWINGS.items():
             if name in self.extras:
                 parts[name] = draw(sent, frames=frames, auxiliaries=bare)
+        if self.statements:
+            parts["statements"] = [one.to_dict() for one in sent.statements()]
         return {name: _encode(value) for name, value in parts.items()}
 
 
@@ -139,7 +146,7 @@ class LabelJob:
         }
         if self.warnings:
             fields["warnings"] = _encode(list(dict.fromkeys(self.warnings)))
-        for name in ("sentences", *(name for name in DRAWINGS if name in self.options.extras)):
+        for name in ("sentences", *(name for name in _PER_SENTENCE if name in self.options.extras)):
             fields[name] = json_array(sent[name] for sent in sentences)
         return _json_object(fields)
 

@@ -151,6 +151,9 @@ class Result(_Answer):
     ]
     html: Annotated[list[str], Field(description="One HTML fragment per sentence.")] = []
     svg: Annotated[list[str], Field(description="One SVG image per sentence.")] = []
+    statements: Annotated[
+        list[list[dict[str, Any]]], Field(description="The statements of each sentence.")
+    ] = []
 
 
 class LabelResponse(_Answer):

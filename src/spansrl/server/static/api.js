@@ -8,16 +8,21 @@ export class LabelError extends Error {
   }
 }
 
-export async function label(text, signal) {
-  // All predicates and arguments: the page filters them itself.
-  const response = await send({ text, explain: true, min_prob: 0 }, signal);
+// All predicates and arguments: the page filters them itself.
+export const label = async (text, signal) => (await answerTo({ text, explain: true, min_prob: 0 }, signal))[0];
+
+// Texts with their statements, of arguments that are likely enough.
+export const labelTexts = (texts, signal) => answerTo({ texts, statements: true }, signal);
+
+async function answerTo(message, signal) {
+  const response = await send(message, signal);
   const answer = await response.json().catch((error) => {
     if (error.name === "AbortError") throw error;
     return null;
   });
   if (answer === null) throw new LabelError(`The server's answer is not JSON (status ${response.status}).`);
   if (!response.ok) throw explain(response, answer);
-  return answer.results[0];
+  return answer.results;
 }
 
 async function send(message, signal) {

@@ -1,6 +1,6 @@
 // The page: text goes to the server as it is typed, and the answer is shown as pictures, as a table and as JSON.
 
-import { label } from "./api.js";
+import { label, labelTexts } from "./api.js";
 import { setUpCard } from "./card.js";
 import { copy } from "./clipboard.js";
 import { byId, counted, element } from "./dom.js";
@@ -13,6 +13,7 @@ import { setUpMenus } from "./menu.js";
 import { layouts, pictureWidth, setUpPictures, showPictures } from "./pictures.js";
 import { pngBlob } from "./png.js";
 import { curlCommand, pythonCode } from "./snippets.js";
+import { statementCsv, statementRows, statementTable, statementsOfFile } from "./statements.js";
 import { svgFile } from "./svg.js";
 import { csvOf, rowsOf, tableOf } from "./table.js";
 import { makeTabs } from "./tabs.js";
@@ -81,7 +82,28 @@ function show() {
 function showPanel() {
   if (!byId("pictures").hidden) showPictures(view);
   if (!byId("table").hidden) byId("table").replaceChildren(tableOf(rowsOf(view)));
+  if (!byId("statements").hidden) attempt(showStatements, null);
   if (!byId("json").hidden) byId("json").textContent = jsonOf(view);
+}
+
+// Asked for only where they are shown; they do not depend on the filters.
+let stated = { text: null, rows: [] };
+
+async function statements() {
+  const now = text.value;
+  if (stated.text !== now) stated = { text: now, rows: statementRows(await labelTexts([now])) };
+  return stated.rows;
+}
+
+async function showStatements() {
+  byId("statements").replaceChildren(statementTable(await statements()));
+}
+
+async function labelFile(file) {
+  if (!file) return;
+  const progress = (done, all) => (byId("status").textContent = `Labeling ${file.name}: ${done} of ${all} texts …`);
+  const rows = await statementsOfFile(file, progress);
+  save(statementCsv(rows), file.name.replace(/\.[^.]*$/, "") + "-statements.csv", "text/csv");
 }
 
 function summary() {
@@ -149,7 +171,7 @@ async function attempt(work, done) {
   try {
     await work();
     showError("");
-    byId("status").textContent = done;
+    if (done) byId("status").textContent = done;
   } catch (error) {
     showError(error.message);
   }
@@ -167,6 +189,7 @@ const FILES = {
   png: async () => save(await pngBlob(layouts(view, pictureWidth()), colorsOf(currentTheme())), "spansrl.png", "image/png"),
   json: () => save(jsonOf(view) + "\n", "spansrl.json", "application/json"),
   csv: () => save(csvOf(rowsOf(view)), "spansrl.csv", "text/csv"),
+  statements: async () => save(statementCsv(await statements()), "statements.csv", "text/csv"),
 };
 
 function openLink() {
@@ -190,6 +213,11 @@ text.addEventListener("input", (event) => {
 });
 text.addEventListener("compositionend", () => textChanged(false));
 byId("form").addEventListener("submit", (event) => event.preventDefault());
+byId("file").addEventListener("change", async () => {
+  const [file] = byId("file").files;
+  await attempt(() => labelFile(file), `${file?.name}: statements saved.`);
+  byId("file").value = "";
+});
 byId("clear").addEventListener("click", () => {
   text.value = "";
   textChanged(true);
