@@ -153,7 +153,7 @@ def nearest(sent: Sentence) -> Iterator[Row]:
             cells = [
                 ("-", "")
                 if one is None
-                else (" ".join(sent.tokens[slice(*one.short())]), sent.tokens[one.head])
+                else (" ".join(sent.tokens[slice(*one.short)]), sent.tokens[one.head])
                 for one in (subject, found)
             ]
             negated = bool({"not", "n't", "never"} & set(lower[left : prop.pred]))

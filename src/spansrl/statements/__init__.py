@@ -1,7 +1,6 @@
 """Statements: who did what to whom, as rows and graphs, derived from propositions by documented rules."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from spansrl.language.english.phrases import PhraseParse
 from spansrl.statements.coreference import with_coreference as with_coreference
@@ -35,9 +34,7 @@ def statements_of(
         view = SentenceView(words, sent.props)
         for prop in sent.props:
             if view.types[prop.pred] != "auxiliary":
-                one = replace(
-                    statement_in(view, prop), sentence=number, id=id if sent.id is None else sent.id
-                )
+                one = statement_in(view, prop, number, id if sent.id is None else sent.id)
                 if one.subject or one.object or one.context == "imperative":
                     found += one.split() if split else [one]
     return Statements(found)

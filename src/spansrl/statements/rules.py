@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -41,18 +41,20 @@ def base_role(role: str) -> str:
     return propbank_role(role).base
 
 
-@dataclass(eq=False)
 class SentenceView:
     """A sentence with its propositions, their types and how its spans read."""
 
-    words: Words
-    props: Sequence[Proposition]
-    _parses: dict[Span, PhraseParse] = field(default_factory=dict)
-    _drafts: dict[int, Draft] = field(default_factory=dict)
+    def __init__(self, words: Words, props: Sequence[Proposition]) -> None:
+        self.words, self.props = words, props
+        self.lower = [token.lower().replace("’", "'") for token in words.tokens]
+        self.size = len(self.lower)
+        self._parses: dict[Span, PhraseParse] = {}
+        self._drafts: dict[int, Draft] = {}
 
     @cached_property
-    def lower(self) -> list[str]:
-        return [token.lower().replace("’", "'") for token in self.words.tokens]
+    def is_question(self) -> bool:
+        closing = ("'", '"', "”", "’", "''", ")")
+        return next((word for word in reversed(self.lower) if word not in closing), "") == "?"
 
     @cached_property
     def types(self) -> Mapping[int, str]:
@@ -66,7 +68,7 @@ class SentenceView:
         return self._parses[span]
 
     def word(self, t: int) -> str:
-        return self.lower[t] if 0 <= t < len(self.lower) else ""
+        return self.lower[t] if 0 <= t < self.size else ""
 
     @cached_property
     def drafts(self) -> dict[int, Draft]:
@@ -87,6 +89,9 @@ class Draft:
         self.type = view.types.get(prop.pred, "verb")
         self.word = view.word(prop.pred)
         self.roles = dict(self._parts())
+        self.by_tag: dict[str, Part] = {}
+        for part in self.roles.values():
+            self.by_tag.setdefault(tag(part.role), part)
         self.particles = self._particles()
         self.auxiliaries = self._auxiliaries()
         self.passive = self.type == "verb" and self._is_passive()
@@ -123,7 +128,7 @@ class Draft:
     def part(self, args: Sequence[Argument], role: str, mark: str | None = None) -> Part:
         first = args[0]
         parse = self.view.parse(first.span)
-        whole = parse.noun_phrase()
+        whole = parse.noun_phrase
         spans = (
             Span(whole.start, whole.end if len(args) == 1 else first.end),
             *(arg.span for arg in args[1:]),
@@ -138,8 +143,8 @@ class Draft:
             spans,
             role=base_role(role),
             head=parse.head,
-            short=(parse.short(), *spans[1:]),
-            conjuncts=tuple(parse.conjuncts()) if len(args) == 1 else (),
+            short=(parse.short, *spans[1:]),
+            conjuncts=tuple(parse.conjuncts) if len(args) == 1 else (),
             preposition=" ".join(mark for mark in marks if mark in phrases.PREPOSITIONS or mark == "out"),
             is_pronoun=parse.pronoun and len(args) == 1,
             is_clause=parse.clause,
@@ -149,9 +154,9 @@ class Draft:
 
     def get(self, *tags: str) -> Part | None:
         """The first part whose role has one of these tags, in this order."""
-        return next((part for name in tags for part in self.roles.values() if tag(part.role) == name), None)
+        return next((self.by_tag[name] for name in tags if name in self.by_tag), None)
 
-    @property
+    @cached_property
     def core(self) -> list[Part]:
         found = [part for part in self.roles.values() if is_core(part.role) or tag(part.role) in ("A", "GA")]
         return sorted(found, key=lambda part: "0" if tag(part.role) in ("A", "GA") else tag(part.role))
@@ -164,6 +169,7 @@ class Draft:
             is_particle = part.end == part.start + 1 and self.view.word(part.start) in phrases.PARTICLES
             if is_particle and tag(role) in ("DIR", "GOL", "ADV", "PRD", "2", "4") and part.start > self.pred:
                 del self.roles[role]
+                self.by_tag = {tag(own.role): own for own in reversed(self.roles.values())}
                 return [self.view.word(part.start)]
         # A particle without a label, at the end of a clause: "turned the lights off".
         ends = [self.pred + 1, *(part.end for part in self.roles.values() if part.start == self.pred + 1)]
@@ -284,7 +290,7 @@ class Draft:
                 return part
         return None
 
-    @property
+    @cached_property
     def is_existential(self) -> bool:
         if self.lemma != "be":
             return False
@@ -292,7 +298,7 @@ class Draft:
         found = [t for t in near if self.view.word(t) == "there"]
         return any(not any(part.start <= t < part.end for part in self.roles.values()) for t in found)
 
-    @property
+    @cached_property
     def lemma(self) -> str:
         """The base form without particles."""
         sense = (self.prop.sense or "").rpartition(".")[0].split("_")[0]
@@ -348,7 +354,9 @@ class Draft:
         return " ".join(words)
 
 
-def statement_in(view: SentenceView, prop: Proposition) -> Statement:
+def statement_in(
+    view: SentenceView, prop: Proposition, number: int = 0, document: str | None = None
+) -> Statement:
     """The statement of one of the view's propositions."""
     draft = view.drafts[prop.pred]
     subject = draft.subject or _borrowed_subject(view, draft, set())
@@ -389,6 +397,8 @@ def statement_in(view: SentenceView, prop: Proposition) -> Statement:
         context=context,
         prob=None if all(one is None for one in probs) else prob,
         relation_span=span,
+        id=document,
+        sentence=number,
         sentence_text=words.text if words.text is not None else " ".join(words.tokens),
     )
 
@@ -472,8 +482,7 @@ def _context(view: SentenceView, draft: Draft, subject: Part | None) -> tuple[st
         context = "if"
     if context is None and _is_imperative(view, draft, subject):
         context = "imperative"
-    last = next((word for word in reversed(view.lower) if word not in ("'", '"', "”", "’", "''", ")")), "")
-    if context is None and last == "?" and not around and not is_relative:
+    if context is None and view.is_question and not around and not is_relative:
         context = "question"
     return context, denied_by
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from spansrl.language.english.lemmas.inflection import AUXILIARIES, IRREGULAR_VERBS
 from spansrl.structures import Span
@@ -149,13 +150,14 @@ _PAST_PARTICIPLES = {forms[0] for forms in _IRREGULAR_FORMS if len(forms) == 1} 
     run overcome made had broadcast forecast
     """
 )
+_NEVER_AFTER_NOUNS = PREPOSITIONS | RELATIVES | WH | SUBJECT_PRONOUNS | _POSSESSIVES | _ARTICLES
 _PUNCTUATION = re.compile(r"\W+|-[lr][rsc]b-", re.IGNORECASE)
 _SYMBOLS = _set("$ % £ € & @ #")
 _PARTICIPLES = ("ing", "ed", "en")
 
 
 def is_punctuation(word: str) -> bool:
-    return word not in _SYMBOLS and _PUNCTUATION.fullmatch(word) is not None
+    return not word[:1].isalnum() and word not in _SYMBOLS and _PUNCTUATION.fullmatch(word) is not None
 
 
 def ends_clause(following: str) -> bool:
@@ -185,7 +187,7 @@ class PhraseParse:
 
         >>> words = "by the old man who sold the letters".split()
         >>> parse = PhraseParse(words, Span(0, 8), {5: "verb"})
-        >>> parse.head, parse.marks, parse.noun_phrase(), parse.short()
+        >>> parse.head, parse.marks, parse.noun_phrase, parse.short
         (3, ['by'], Span(start=1, end=4), Span(start=2, end=4))
     """
 
@@ -201,12 +203,13 @@ class PhraseParse:
         self.clause = False
         self.marks: list[str] = []
         self.content = start
-        self.head = self._head(start)
+        self.head = start if end - start == 1 else self._head(start)
 
     @property
     def pronoun(self) -> bool:
         return self.content == self.head == self.end - 1 and self.word(self.head) in PRONOUNS
 
+    @cached_property
     def noun_phrase(self) -> Span:
         """The phrase without marks and without a relative clause at its end."""
         if self.clause or self.word(self.head) in PRONOUNS:
@@ -221,18 +224,22 @@ class PhraseParse:
                     return Span(self.content, cut)
         return Span(self.content, self.end)
 
+    @cached_property
     def short(self) -> Span:
         """The noun with what stands before it and its "of" phrase, without determiners."""
-        pieces = self.conjuncts()
+        if self.end - self.content == 1:
+            return Span(self.content, self.end)
+        pieces = self.conjuncts
         start, end = pieces[0].start, pieces[-1].end
         while start < self.head and (self.word(start) in DETERMINERS or is_adverb(self.word(start))):
             start += 1
         return Span(start, end)
 
+    @cached_property
     def conjuncts(self) -> list[Span]:
         """The coordinated noun phrases, each with its "of" phrase; one span if nothing is coordinated."""
-        whole = self.noun_phrase()
-        if self.clause:
+        whole = self.noun_phrase
+        if self.clause or whole.end - whole.start == 1:
             return [whole]
         found: list[Span] = []
         begin = t = self.content
@@ -241,12 +248,11 @@ class PhraseParse:
             while self.word(t) == "of" and t + 1 < whole.end:
                 _, t = self._nominal(t + 1)
             found.append(Span(begin, min(t, whole.end)))
-            rest = [self.word(k) for k in range(t, whole.end)]
-            if not rest or not (
-                rest[0] in _LISTS - {"but"} or (rest[0] == "," and _LISTS.intersection(rest))
-            ):
+            mark, rest = self.word(t), range(t + 1, whole.end)
+            listed = mark == "," and any(self.word(k) in _LISTS for k in rest)
+            if t >= whole.end or not (listed or (mark in _LISTS and mark != "but")):
                 break
-            t += 1 + (rest[0] == "," and len(rest) > 1 and rest[1] in _LISTS)
+            t += 1 + (mark == "," and self.word(t + 1) in _LISTS)
             begin = t
             if t >= whole.end or self.verb(t) or self.word(t) in PREPOSITIONS | SUBORDINATORS | WH:
                 break
@@ -418,7 +424,9 @@ class PhraseParse:
                     continue
                 if self.verb(t) and t > begin and not word.endswith(_PARTICIPLES):
                     break
-            elif t == found + 1 and self.word(found) in _OPENING and word not in _OPENING | PERSONAL:
+            elif (
+                t == found + 1 and self.word(found) in _OPENING and not (word in _OPENING or word in PERSONAL)
+            ):
                 if is_punctuation(word) and t + 1 < self.end:
                     t, found = t + 1, found + 1  # a quotation mark: his "autobiography"
                     continue
@@ -442,10 +450,7 @@ class PhraseParse:
         if is_punctuation(word) or word in _LISTS or last in _INDEFINITE:
             return True
         quantified = word in DETERMINERS and last in ("all", "both", "such", "half", "what")
-        if (
-            word in PREPOSITIONS | RELATIVES | WH | SUBJECT_PRONOUNS | _POSSESSIVES | _ARTICLES
-            and not quantified
-        ):
+        if word in _NEVER_AFTER_NOUNS and not quantified:
             return True
         if (self.verb(t) and not self._prenominal(t)) or (word, following) == ("such", "as"):
             return True
@@ -458,7 +463,7 @@ class PhraseParse:
         word, following, last = self.word(t), self.word(t + 1), self.word(found)
         if last == "$" or (word in ("a.m.", "p.m.", "am", "pm") and last[0].isdigit()):
             return True
-        if not word[0].isdigit() or last in DETERMINERS | _SYMBOLS or is_adverb(last):
+        if not word[0].isdigit() or last in DETERMINERS or last in _SYMBOLS or is_adverb(last):
             return False
         is_year = len(word) == 4 and word.isdigit()
         if last in _MONTHS and not is_year:
