@@ -143,7 +143,7 @@ def _of_spans(found: Sequence[Case], frames: FrameIndex) -> Figures:
         if PROPBANK.role(PROPBANK.role(arg.role).base).is_core
     ]
     verbs = [(case.prop.v, multiword_spans(case.sent.tokens, case.prop.pred, case.sense)) for case in found]
-    return {
+    return _of_links(found, frames) | {
         ("core arguments, with R- and C-", "the frames rule them out"): _share(
             core, lambda pair: frames.rules_out(*pair)
         ),
@@ -151,6 +151,33 @@ def _of_spans(found: Sequence[Case], frames: FrameIndex) -> Figures:
             [pair for pair in verbs if pair[1]], lambda pair: pair[0] == pair[1]
         ),
     }
+
+
+def _of_links(found: Sequence[Case], frames: FrameIndex) -> Figures:
+    """The gold senses and core arguments for which there are names in other resources."""
+    out: Figures = {}
+    for type in ("verb", "noun", "adjective"):
+        own = [case for case in found if case.type == type]
+        core = [
+            (case.sense, arg.role)
+            for case in own
+            for arg in case.prop.args
+            if PROPBANK.role(arg.role).is_core
+        ]
+        out |= {
+            (f"{type}s", "a VerbNet class"): _share(own, lambda c: bool(frames.links(c.sense).verbnet)),
+            (f"{type}s", "just one"): _share(own, lambda c: len(frames.links(c.sense).verbnet) == 1),
+            (f"{type}s", "a unique FrameNet frame"): _share(
+                own, lambda c: frames.links(c.sense).framenet is not None
+            ),
+            (f"core arguments of {type}s", "a VerbNet role"): _share(
+                core, lambda pair: frames.thematic(*pair) is not None
+            ),
+            (f"core arguments of {type}s", "a function tag"): _share(
+                core, lambda pair: frames.function(*pair) is not None
+            ),
+        }
+    return out
 
 
 def _share(items: Iterable[T], holds: Callable[[T], bool]) -> Share:

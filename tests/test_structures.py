@@ -218,6 +218,10 @@ def test_rows_are_one_an_argument_and_one_for_a_predicate_without():
         "char_end": None,
         "prob": None,
         "meaning": None,
+        "thematic": None,
+        "function": None,
+        "verbnet": None,
+        "framenet": None,
     }
     assert second == has | {
         "pred": 3,
@@ -432,3 +436,18 @@ def test_errors_are_exported():
     assert all(issubclass(getattr(spansrl, name), spansrl.SpansrlError) for name in names)
     assert set(spansrl.__all__) <= {*dir(spansrl)}
     assert all(getattr(spansrl, name) is not None for name in spansrl.__all__)
+
+
+def test_names_in_other_resources_survive_json():
+    arg = Argument("ARG0", Span(0, 1), thematic="agent", function="PAG")
+    prop = Proposition(1, (arg,), sense="sell.01", verbnet=("give-13.1-1",), framenet="Commerce_sell")
+    sent = Sentence(("They", "sold"), (prop,))
+    data = sent.to_dict()
+    assert data["props"][0]["verbnet"] == ["give-13.1-1"]
+    assert Sentence.from_dict(data) == sent
+    (row,) = sent.rows()
+    names = ("thematic", "function", "verbnet", "framenet")
+    assert [row[name] for name in names] == ["agent", "PAG", "give-13.1-1", "Commerce_sell"]
+    data["props"][0]["verbnet"] = "give-13.1-1"
+    with pytest.raises(DataError, match=r"'props\[0\].verbnet' must be a list of strings"):
+        Sentence.from_dict(data)

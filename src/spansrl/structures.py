@@ -35,6 +35,7 @@ PREDICATE_TYPES = ("verb", "noun", "adjective", "auxiliary")
 ROW_COLUMNS = (
     *("sentence", "pred", "word", "lemma", "sense", "type", "predicate_prob", "sense_prob"),
     *("role", "text", "start", "end", "char_start", "char_end", "prob", "meaning"),
+    *("thematic", "function", "verbnet", "framenet"),
 )
 
 
@@ -69,7 +70,8 @@ class Argument:
     """One labeled span of a proposition.
 
     `prob` is the probability that role and span are both right. `meaning` describes the role of this sense
-    ("thing kept"), where PropBank frames are available. `refers_to` is what a pronoun stands for, if
+    ("thing kept"), where PropBank frames are available, `thematic` is VerbNet's name for it ("agent") and
+    `function` PropBank's tag for its kind ("PAG"). `refers_to` is what a pronoun stands for, if
     Document.with_coreference was told.
     """
 
@@ -79,6 +81,8 @@ class Argument:
     meaning: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
     refers_to: str | None = field(default=None, kw_only=True)
+    thematic: str | None = field(default=None, kw_only=True)
+    function: str | None = field(default=None, kw_only=True)
     words: Words | None = field(default=None, compare=False, kw_only=True)
 
     @property
@@ -124,7 +128,8 @@ class Argument:
 
     def to_dict(self) -> Json:
         span = {"start": self.start, "end": self.end}
-        return {"role": self.role, **span, **_known(self, "prob", "meaning", "refers_to"), **self.extra}
+        known = _known(self, "prob", "meaning", "thematic", "function", "refers_to")
+        return {"role": self.role, **span, **known, **self.extra}
 
     def __repr__(self) -> str:
         text = "" if self.words is None else f" {shortened(self.text, _REPR)!r}"
@@ -139,7 +144,8 @@ class Proposition:
     `v` holds the pieces of the verb if they are more than the token `pred`: the first is V, the others are
     C-V. It is empty if the source marked no V, and None (the usual case) for the token `pred` alone. If the
     model found the predicate, `type` is one of PREDICATE_TYPES and `prob` the probability that the token is
-    a predicate; `sense_prob` is the probability of the sense.
+    a predicate; `sense_prob` is the probability of the sense. `verbnet` has VerbNet's classes for the sense,
+    and `framenet` its frame in FrameNet if there is only one.
     """
 
     pred: int
@@ -151,6 +157,8 @@ class Proposition:
     prob: float | None = None
     sense_prob: float | None = None
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    verbnet: tuple[str, ...] = field(default=(), kw_only=True)
+    framenet: str | None = field(default=None, kw_only=True)
     words: Words | None = field(default=None, compare=False, kw_only=True)
 
     @property
@@ -179,7 +187,9 @@ class Proposition:
         out = {"pred": self.pred, **_known(self, "lemma", "sense")}
         if self.v is not None:
             out["v"] = [list(span) for span in self.v]
-        out |= _known(self, "type", "prob", "sense_prob")
+        out |= _known(self, "type", "prob", "sense_prob", "framenet")
+        if self.verbnet:
+            out["verbnet"] = list(self.verbnet)
         return {**out, "args": [arg.to_dict() for arg in self.args], **self.extra}
 
     def __repr__(self) -> str:
@@ -510,17 +520,19 @@ def _rows(sent: Sentence, number: int, base: int | None) -> list[Json]:
         predicate = (number, prop.pred, prop.text, prop.lemma, prop.sense, prop.type)
         probs = (_plain(prop.prob), _plain(prop.sense_prob))
         cells = (_argument_row(sent, arg, base) for arg in prop.args or [None])
-        rows += [dict(zip(ROW_COLUMNS, (*predicate, *probs, *own), strict=True)) for own in cells]
+        links = (" ".join(prop.verbnet) or None, prop.framenet)
+        rows += [dict(zip(ROW_COLUMNS, (*predicate, *probs, *own, *links), strict=True)) for own in cells]
     return rows
 
 
 def _argument_row(sent: Sentence, arg: Argument | None, base: int | None) -> tuple[Any, ...]:
     if arg is None:
-        return (None,) * 8
+        return (None,) * 10
     char_start = char_end = None
     if sent.offsets is not None and base is not None:
         char_start, char_end = base + sent.offsets[arg.start][0], base + sent.offsets[arg.end - 1][1]
-    return arg.role, arg.text, arg.start, arg.end, char_start, char_end, _plain(arg.prob), arg.meaning
+    names = (arg.meaning, arg.thematic, arg.function)
+    return arg.role, arg.text, arg.start, arg.end, char_start, char_end, _plain(arg.prob), *names
 
 
 def _plain(prob: float | None) -> float | None:
@@ -550,7 +562,7 @@ def _proposition(data: Any, where: str, size: int) -> Proposition:
             f"'{where}.pred' is {pred}, outside the sentence of {counted(size, 'token')}; count from 0"
         )
     args = checks.pop_list(rest, "args", f"{where}.args")
-    v = rest.pop("v", None)
+    v, verbnet = rest.pop("v", None), rest.pop("verbnet", None)
     if v is not None and not isinstance(v, list):
         raise DataError(f"'{where}.v' must be a list of [start, end] pairs, found {checks.kind(v)}")
     return Proposition(
@@ -561,6 +573,8 @@ def _proposition(data: Any, where: str, size: int) -> Proposition:
         type=checks.pop_string(rest, "type", f"{where}.type"),
         prob=checks.pop_probability(rest, "prob", f"{where}.prob"),
         sense_prob=checks.pop_probability(rest, "sense_prob", f"{where}.sense_prob"),
+        verbnet=() if verbnet is None else checks.strings(verbnet, f"{where}.verbnet"),
+        framenet=checks.pop_string(rest, "framenet", f"{where}.framenet"),
         args=tuple(_argument(arg, f"{where}.args[{k}]", size) for k, arg in enumerate(args)),
         extra=rest,
     )
@@ -582,6 +596,8 @@ def _argument(data: Any, where: str, size: int) -> Argument:
         span=_span(start, end, where, size),
         prob=checks.pop_probability(rest, "prob", f"{where}.prob"),
         meaning=checks.pop_string(rest, "meaning", f"{where}.meaning"),
+        thematic=checks.pop_string(rest, "thematic", f"{where}.thematic"),
+        function=checks.pop_string(rest, "function", f"{where}.function"),
         refers_to=checks.pop_string(rest, "refers_to", f"{where}.refers_to"),
         extra=rest,
     )

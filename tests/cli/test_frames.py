@@ -43,8 +43,8 @@ def test_a_directory_is_registered_shown_and_removed(run, tmp_path):
     assert run().stdout == told
     assert run("--show", "hoard.01").stdout == (
         "hoard.01  keep too much\n"
-        "  ARG0  keeper\n"
-        "  ARG1  thing kept\n"
+        "  ARG0  keeper  [PAG]\n"
+        "  ARG1  thing kept  [PPT]\n"
         "  words: hoard (verb), hoarding (noun)\n"
     )
     assert run("--remove").stdout == "Removed.\n"
@@ -70,12 +70,41 @@ def test_a_sense_that_is_not_there_is_an_error_that_names_others(run):
     run("frames")
     error = run("--show", "hoard.07").exception
     assert isinstance(error, DataError)
-    assert str(error) == "the frames have no sense 'hoard.07'; try hoard.01"
-    assert str(run("--show", "cat.01").exception).endswith("no sense 'cat.01'; senses look like keep.01")
+    assert str(error) == "the frames have no sense or word 'hoard.07'; try hoard.01"
+    assert str(run("--show", "cat.01").exception).endswith(
+        "no sense or word 'cat.01'; senses look like keep.01, words like keep"
+    )
 
 
 @pytest.mark.parametrize(
-    "args", [["frames", "--download"], ["--show", "a.01", "--remove"], ["frames", "--show", "a.01"], [""]]
+    "args",
+    [
+        ["frames", "--download"],
+        ["--show", "a.01", "--remove"],
+        ["frames", "--show", "a.01"],
+        [""],
+        ["--examples", "frames"],
+    ],
 )
 def test_things_that_do_not_go_together_are_wrong_usage(run, args):
     assert run(*args).exit_code == 2
+
+
+def test_a_word_in_any_form_shows_all_of_its_senses_with_links_and_original_texts(run):
+    sold = run("--show", "sold").stdout
+    assert sold == run("--show", "sell").stdout
+    assert [line.split()[0] for line in sold.splitlines() if line[:1].strip()] == [
+        *("sell.01", "sell_out.02", "sell_out.03", "sell_off.04")
+    ]
+    assert "  ARG2  buyer  [recipient, GOL]\n" in sold
+    assert "  VerbNet: give-13.1-1\n  FrameNet: Commerce_sell\n" in sold
+    assert run("--show", "die.01").stdout.startswith("die.01  sterben\n")
+
+
+def test_examples_come_from_frames_that_are_named(run, tmp_path):
+    example = "<example><text>They hoard  gold .</text></example></roleset>"
+    (tmp_path / "frames" / "hoard.xml").write_text(KEEP.replace("</roleset>", example))
+    run("frames")
+    shown = run("--show", "hoarded", "--examples", "frames").stdout
+    assert shown.endswith("  words: hoard (verb), hoarding (noun)\n  example: They hoard gold .\n")
+    assert "example:" not in run("--show", "hoard.01").stdout

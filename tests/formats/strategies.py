@@ -111,6 +111,7 @@ KNOWN_KEYS = {
         "v",
     ),
     *("type", "prob", "sense_prob", "args", "role", "start", "end", "meaning"),
+    *("verbnet", "framenet", "thematic", "function"),
 }
 probabilities = st.none() | st.floats(0, 1)
 extras = st.dictionaries(

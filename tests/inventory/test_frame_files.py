@@ -125,3 +125,43 @@ def test_text_from_any_alphabet_is_read():
 )
 def test_meanings_have_no_capitals_of_a_title(found, tidy):
     assert _tidy(found) == tidy
+
+
+LINKED = """<frameset><roleset id="see.01" name="">
+<roles>
+  <role n="0" f="pag" descr="viewer"><rolelinks>
+    <rolelink class="see-30.1" resource="VerbNet" version="verbnet3.4">nm</rolelink>
+    <rolelink class="see-30.1" resource="VerbNet" version="verbnet3.4"> pivot </rolelink>
+    <rolelink class="see-30.1" resource="VerbNet" version="verbnet3.3">experiencer??</rolelink>
+    <rolelink class="see-30.1-1" resource="VerbNet" version="verbnet3.3">agent</rolelink>
+  </rolelinks></role>
+  <role n="1" f="PPT" descr="thing viewed"><rolelinks>
+    <rolelink class="Perception" resource="FrameNet" version="1.7">phenomenon</rolelink>
+    <rolelink class="see-30.1" resource="VerbNet" version="verbnet3.4">co-patiet</rolelink>
+    <rolelink class="see-30.1" resource="VerbNet" version="UNK">initial location</rolelink>
+  </rolelinks></role>
+  <role n="2" f="" descr="attribute"><rolelinks>
+    <rolelink class="see-30.1" resource="VerbNet" version="verbnet3.3">expired</rolelink>
+  </rolelinks></role>
+  <role n="1" f="GOL" descr="again"><rolelinks>
+    <rolelink class="see-30.1" resource="VerbNet" version="verbnet3.3">theme</rolelink>
+  </rolelinks></role>
+</roles>
+<lexlinks>
+  <lexlink class="see-30.1" resource="VerbNet" version="verbnet3.3"/>
+  <lexlink class="see-30.1see-30.1" resource="VerbNet" version="verbnet3.3"/>
+  <lexlink class="expired" resource="VerbNet" version="verbnet3.3"/>
+  <lexlink class="stimulus_see-30.4" resource="VerbNet" version="verbnet3.4"/>
+  <lexlink class="Perception" resource="FrameNet" version="1.7"/>
+  <lexlink class="Perception" resource="Framenet" version="1.7"/>
+</lexlinks>
+</roleset></frameset>"""
+
+
+def test_links_are_cleaned_and_those_to_verbnet_3_3_come_first():
+    (roleset,), error = read_frame_file(LINKED.encode(), "see.xml")
+    assert error is None
+    assert roleset.functions == {"0": "PAG", "1": "PPT"}
+    assert roleset.thematic == {"0": "experiencer", "1": "co_patient"}
+    assert roleset.classes == ["see-30.1"]
+    assert roleset.frames == ["Perception"]

@@ -4,7 +4,9 @@ import json
 
 import pytest
 
-from spansrl.inventory import PROPBANK, FrameIndex
+from spansrl.inventory import PROPBANK, FrameIndex, SenseLinks, load_frames
+from spansrl.inventory.frame_files import Roleset
+from spansrl.inventory.frame_index import without_notes
 from spansrl.inventory.install import read_frames
 
 
@@ -88,3 +90,80 @@ def test_core_roles_are_the_numbered_ones_in_either_spelling():
 
 def test_roles_refer_to_or_continue_their_base():
     assert [PROPBANK.role(name).base for name in ("ARG1", "R-ARG1", "C-A1")] == ["ARG1", "ARG1", "A1"]
+
+
+SELL = Roleset(
+    "sell.01",
+    "commerce (eg)",
+    roles={"0": "seller", "1": "thing sold", "M-LOC": "shop"},
+    functions={"0": "PAG", "1": "PPT"},
+    thematic={"0": "agent"},
+    classes=["give-13.1-1", "get-13.5.1"],
+    frames=["Commerce_sell"],
+)
+
+
+def test_links_are_kept_in_json_and_indices_without_them_still_load():
+    data = json.loads(json.dumps(FrameIndex.of([SELL]).to_dict()))
+    index = FrameIndex.from_dict(data)
+    assert index.links("sell.01") == SenseLinks(
+        ("give-13.1-1", "get-13.5.1"), "Commerce_sell", {"0": "agent"}, {"0": "PAG", "1": "PPT"}
+    )
+    assert index.links("buy.01") == index.links(None) == SenseLinks()
+    assert [index.thematic("sell.01", role) for role in ("A0", "R-ARG0", "ARG1", "ARGM-TMP")] == [
+        *("agent", "agent", None, None)
+    ]
+    assert [index.function("sell.01", role) for role in ("A0", "C-ARG1", "ARG2", "AM-TMP", "V")] == [
+        *("PAG", "PPT", None, "TMP", None)
+    ]
+    del data["links"]
+    old = FrameIndex.from_dict(data)
+    assert (old.thematic("sell.01", "ARG0"), old.meaning("sell.01", "ARG0")) == (None, "seller")
+    assert PROPBANK.function(None, "ARGM-TMP") is None
+
+
+def test_a_frame_is_kept_only_where_it_is_unique():
+    both = Roleset("sell.01", "", frames=["Commerce_sell", "Exchange"])
+    assert FrameIndex.of([both]).links("sell.01").framenet is None
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("thing kept", "thing kept"),
+        ("", ""),
+        ("agent, hitter - animate only!", "agent, hitter"),
+        ("agent only!", "agent"),
+        ("animate! agentive hitter", "animate agentive hitter"),
+        ("wait-er (not waiter, that's the other sense)", "wait-er"),
+        ("thing(s) to conduct (oneself) with", "thing to conduct with"),
+        ("(cause to) be used to", "cause to be used to"),
+        ("(un)guilty party", "unguilty party"),
+        ("(extent -- rare)", "extent"),
+        ("rash action (may require concatenation", "rash action"),
+        ("to what; the new climate", "to what"),
+        ("alarm clock, eg", "alarm clock"),
+        ("suspicion: what arg0 thinks", "suspicion"),
+        ("commerce: seller", "commerce: seller"),
+        ("cf buy and sell, pay for, pay for again", "pay for, pay for again"),
+        ("cf give", "give"),
+        ("sterben", "stop living"),
+        ("entity splilling", "entity spilling"),
+        ("one, " * 20, "one, one, one, one, one, one, one, one, one, one, one, one"),
+        ("word " * 20, "word word word word word word word word word word word word word …"),
+    ],
+)
+def test_meanings_have_no_remarks_for_annotators(text, short):
+    assert without_notes(text) == short
+    index = FrameIndex.of([Roleset("x.01", text, {"0": text})])
+    assert (index.definition("x.01"), index.meaning("x.01", "A0")) == (short, short or None)
+    assert index.texts("x.01") == (text, {"ARG0": text})
+
+
+def test_the_frames_in_the_package_have_links_and_short_texts():
+    frames = load_frames()
+    assert frames.links("sell.01").verbnet == ("give-13.1-1",)
+    assert frames.thematic("sell.01", "ARG2") == "recipient"
+    found = [frames.definition("die.01"), *frames.roles("follow_up.03").values()]
+    assert "sterben" not in found
+    assert all(0 < len(text) <= 70 for text in found)

@@ -57,6 +57,10 @@ class Losses:
             "prob": any(prob is not None for prob in probs),
             "sense_prob": any(prop.sense_prob is not None for prop in props),
             "meaning": any(arg.meaning is not None for prop in props for arg in prop.args),
+            "thematic": any(arg.thematic is not None for prop in props for arg in prop.args),
+            "function": any(arg.function is not None for prop in props for arg in prop.args),
+            "verbnet": any(prop.verbnet for prop in props),
+            "framenet": any(prop.framenet is not None for prop in props),
             "refers_to": any(arg.refers_to is not None for prop in props for arg in prop.args),
         }
         names = [name for name, is_used in used.items() if is_used] + sorted(_keys(sent, props))

@@ -390,7 +390,9 @@ class Pipeline:
             known = (self._argument(prop, arg) for arg in args)
             least = own.min_prob if min_prob is None else min_prob
             shown = tuple(arg for arg in known if arg.prob is None or arg.prob >= least)
-            yield replace(prop, args=shown, v=_verb(sent, prop, shown))
+            verbnet, framenet, *_ = self.inventory.links(prop.sense)
+            verb = _verb(sent, prop, shown)
+            yield replace(prop, args=shown, v=verb, verbnet=verbnet, framenet=framenet)
 
     def _sense(self, sent: Sentence, prop: Proposition, logits: Floats) -> Proposition:
         assert self.senses is not None
@@ -419,10 +421,16 @@ class Pipeline:
 
     def _argument(self, prop: Proposition, arg: Argument) -> Argument:
         prob = None if arg.prob is None else float(self.calibration.arguments(log_odds(arg.prob)))
-        meaning = None
-        if prop.sense is not None:
-            meaning = self.inventory.meaning(prop.sense, arg.role)
-        return replace(arg, prob=prob, meaning=meaning)
+        if prop.sense is None:
+            return replace(arg, prob=prob, meaning=None)
+        known = (prop.sense, arg.role)
+        return replace(
+            arg,
+            prob=prob,
+            meaning=self.inventory.meaning(*known),
+            thematic=self.inventory.thematic(*known),
+            function=self.inventory.function(*known),
+        )
 
 
 def _map(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from spansrl.inventory.frame_index import PROPBANK, FrameIndex
 from spansrl.inventory.frame_store import Registration, load_frames, registered, remove_frames, shipped
-from spansrl.inventory.roles import Role, RoleInventory, RoleTable, roles_in
+from spansrl.inventory.roles import Role, RoleInventory, RoleTable, SenseLinks, roles_in
 
 
 class KnownInventory(NamedTuple):
@@ -31,6 +31,7 @@ __all__ = [
     "Role",
     "RoleInventory",
     "RoleTable",
+    "SenseLinks",
     "load_frames",
     "registered",
     "remove_frames",

@@ -6,27 +6,45 @@ only what a roleset needs is kept. A file whose examples are broken is read with
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from spansrl.errors import FormatError, counted
 
 _NUMBERED = frozenset("0123456789")
+_VERBNET = {"verbnet3.3": 0, "verbnet3.4": 1}  # version -> rank: links to the first are right more often
+_CLASS = re.compile(r"[a-z_]+-[0-9]+(?:[.-][0-9]+)*", re.IGNORECASE)
+_NO_NAME = frozenset({"", "nm", "expired"})  # a role that the class does not have, or has no more
+_MISSPELLED = {
+    "co_patiet": "co_patient",
+    "cotheme": "co_theme",
+    "experiencer??": "experiencer",
+    "intial_location": "initial_location",
+    "intial_state": "initial_state",
+    "ptient": "patient",
+    "theme000": "theme",
+}
 _ADVICE = "correct the file, or get the frames again"
 
 
 @dataclass(frozen=True, slots=True)
 class Roleset:
-    """One sense: what it means, its roles, and the words that have it.
+    """One sense: what it means, its roles, the words that have it, and what other resources call them.
 
     `roles` maps `0` … `6` and modifiers like `M-LOC` to what they mean; an alias is a part of speech
-    and a word.
+    and a word. `functions` and `thematic` have the function tags of numbered roles (`PAG`) and VerbNet's
+    names for them (`agent`); `classes` and `frames` are VerbNet's and FrameNet's.
     """
 
     id: str
     name: str
     roles: dict[str, str] = field(default_factory=dict)
     aliases: list[tuple[str, str]] = field(default_factory=list)
+    functions: dict[str, str] = field(default_factory=dict)
+    thematic: dict[str, str] = field(default_factory=dict)
+    classes: list[str] = field(default_factory=list)
+    frames: list[str] = field(default_factory=list)
 
 
 def read_frame_file(content: bytes, path: str) -> tuple[list[Roleset], FormatError | None]:
@@ -68,6 +86,11 @@ class FrameReader:
         self.rolesets: list[Roleset] = []
         self.current: Roleset | None = None
         self._alias: list[str] | None = None
+        self._role = ""  # the number of the last role, if it is a new one
+        self._classes: list[tuple[int, str]] = []  # of the roleset, by the rank of their version
+        self._link: list[str] | None = None  # the text of a role's link to VerbNet
+        self._rank = 0
+        self._ranks: dict[str, int] = {}  # of the links that were taken
         self._part_of_speech = ""
         self._depth = 0
         self.parser = expat.ParserCreate()
@@ -101,10 +124,17 @@ class FrameReader:
             if not (name := attributes.get("id", "").strip()):
                 raise self._fault("a roleset has no id")
             self.current = Roleset(name, _tidy(attributes.get("name", "")))
+            self._role, self._ranks, self._classes = "", {}, []
         elif self.current is None:
             return
         elif tag == "role":
-            _add_role(self.current, attributes)
+            self._role = _add_role(self.current, attributes)
+        elif tag == "rolelink" and self._role and attributes.get("resource") == "VerbNet":
+            self._rank = _VERBNET.get(attributes.get("version", ""), len(_VERBNET))
+            self._link = []
+            self.parser.CharacterDataHandler = self._link.append
+        elif tag == "lexlink":
+            self._add_link(self.current, attributes)
         elif tag == "alias":
             self._part_of_speech, self._alias = attributes.get("pos", ""), []
             self.parser.CharacterDataHandler = self._alias.append
@@ -114,26 +144,52 @@ class FrameReader:
         if self.current is None:
             return
         if tag == "roleset":
+            best = min((rank for rank, _ in self._classes), default=0)
+            self.current.classes.extend(dict.fromkeys(name for rank, name in self._classes if rank == best))
             self.rolesets.append(self.current)
             self.current = None
+        elif tag == "rolelink" and self._link is not None:
+            name = "_".join("".join(self._link).lower().replace("-", "_").split())
+            name = _MISSPELLED.get(name, name)
+            if name not in _NO_NAME and self._rank < self._ranks.get(self._role, len(_VERBNET) + 1):
+                self.current.thematic[self._role] = name
+                self._ranks[self._role] = self._rank
+            self._link = self.parser.CharacterDataHandler = None
         elif tag == "alias" and self._alias is not None:
             word = "_".join("".join(self._alias).lower().split())
             if word:
                 self.current.aliases.append((self._part_of_speech, word))
             self._alias = self.parser.CharacterDataHandler = None
 
+    def _add_link(self, roleset: Roleset, attributes: dict[str, str]) -> None:
+        resource, name = attributes.get("resource", "").lower(), attributes.get("class", "").strip()
+        if resource == "verbnet" and (found := _CLASS.match(name)):
+            self._classes.append((_VERBNET.get(attributes.get("version", ""), len(_VERBNET)), found[0]))
+        elif resource == "framenet" and name not in {*_NO_NAME, *roleset.frames}:
+            roleset.frames.append(name)
+
     def _fault(self, what: str) -> FaultError:
         return FaultError(what, self.parser.CurrentLineNumber)
 
 
-def _add_role(roleset: Roleset, attributes: dict[str, str]) -> None:
-    """Add a role, unless there is one of this name: a name that appears twice is a mistake in the frame."""
+def _add_role(roleset: Roleset, attributes: dict[str, str]) -> str:
+    """Add a role, unless there is one of this name: a name that appears twice is a mistake in the frame.
+
+    Returns the number of a new one.
+    """
     number = attributes.get("n", "").strip().upper()
     if number == "M":
         number = f"M-{attributes.get('f', '').strip().upper()}"
     elif number not in _NUMBERED:
-        return
-    roleset.roles.setdefault(number, _tidy(attributes.get("descr", "")))
+        return ""
+    if number in roleset.roles:
+        return ""
+    roleset.roles[number] = _tidy(attributes.get("descr", ""))
+    if number not in _NUMBERED:
+        return ""
+    if function := attributes.get("f", "").strip().upper():
+        roleset.functions[number] = function
+    return number
 
 
 def _tidy(text: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import Any
 
 from spansrl.inventory.frame_files import Roleset
-from spansrl.inventory.roles import Role
+from spansrl.inventory.roles import Role, SenseLinks
 
 PARTS_OF_SPEECH = {"v": "verb", "n": "noun", "j": "adjective"}
 _TAGS = {"verb": "v", "auxiliary": "v", "noun": "n", "adjective": "j"}
@@ -31,7 +32,7 @@ MODIFIERS = {
     "COM": "companion",
     "CXN": "construction",
     "DIR": "direction",
-    "DIS": "connection to other sentences",
+    "DIS": "discourse",
     "DSP": "direct speech",
     "EXT": "extent",
     "GOL": "goal or beneficiary",
@@ -50,9 +51,28 @@ MODIFIERS = {
     "TMP": "time",
 }
 
-# id -> definition and roles; part of speech -> word -> ids
+# id -> definition and roles; part of speech -> word -> ids; id -> links, as JSON has them
 Entries = dict[str, tuple[str, dict[str, str]]]
 Aliases = dict[str, dict[str, list[str]]]
+Links = dict[str, SenseLinks]
+
+# Texts of the frames that no rule makes readable.
+_REWORDED = {
+    "cf give": "give",
+    "kennenlernen-- come upon, become acquainted with initially": "come upon, become acquainted with",
+    "scaredy cat": "one who is afraid",
+    "sterben": "stop living",
+    "the Terminator": "one who ends something",
+}
+_MISSPELLED = {"diretion": "direction", "seperate": "separate", "splilling": "spilling"}
+_LEADING = re.compile(r"[(\[]([^()\[\]]*)[)\]]")  # needed for the rest: (cause to) fit
+_INSIDE = re.compile(r"\s?\([^()]*\)")
+_SEE_ALSO = re.compile(r"^cf\.? [^,]*(?:, |$)")
+_NOTE = re.compile(
+    r"[;(].*|\s*--.*|\s+-\s.*|:\s+(?:what|which|who|where|how)\b.*"
+    r"|,?\s*\b(?:cf|e\.?g|i\.?e)\b\.?.*|,?\s+(?:animate\s+)?only\s*$"
+)
+_LONGEST = 60  # characters
 
 
 @lru_cache(maxsize=1024)
@@ -65,11 +85,35 @@ def propbank_role(name: str) -> Role:
     )
 
 
+_NO_LINKS = SenseLinks()
+
+
+@lru_cache(maxsize=4096)
+def without_notes(text: str) -> str:
+    """A text of the frames without the remarks for annotators; long ones are cut to their first alternatives.
+
+    >>> without_notes("agent, hitter - animate only!"), without_notes("cf offer, suggestion (of something)")
+    ('agent, hitter', 'suggestion')
+    """
+    if text in _REWORDED:
+        return _REWORDED[text]
+    if leading := _LEADING.match(text):
+        text = leading[1] + text[leading.end() :]
+    text = _NOTE.sub("", _INSIDE.sub("", _SEE_ALSO.sub("", text)).replace("!", ""), count=1).strip(" ,.:/")
+    text = " ".join(_MISSPELLED.get(word, word) for word in text.split())
+    while len(text) > _LONGEST and ", " in text:
+        text = text.rpartition(", ")[0]
+    return textwrap.shorten(text, _LONGEST + 10, placeholder=" …")
+
+
 class FrameIndex:
     """Senses (`keep.01`) with their definitions and roles, and an index of words: a RoleInventory."""
 
-    def __init__(self, entries: Entries, aliases: Aliases, heads: Aliases) -> None:
+    def __init__(
+        self, entries: Entries, aliases: Aliases, heads: Aliases, links: Links | None = None
+    ) -> None:
         self._entries = entries
+        self._links = links or {}  # of senses that have any
         self._aliases = aliases
         self._heads = heads  # the first parts of words with particles
 
@@ -79,16 +123,21 @@ class FrameIndex:
         entries: Entries = {}
         aliases: Aliases = {tag: {} for tag in PARTS_OF_SPEECH}
         heads: Aliases = {tag: {} for tag in PARTS_OF_SPEECH}
+        links: Links = {}
         for roleset in rolesets:
             if roleset.id in entries:
                 continue
             entries[roleset.id] = (roleset.name, roleset.roles)
+            frame = roleset.frames[0] if len(roleset.frames) == 1 else None
+            own = SenseLinks(tuple(roleset.classes), frame, roleset.thematic, roleset.functions)
+            if any(own):
+                links[roleset.id] = own
             for tag, word in roleset.aliases:
                 if tag in PARTS_OF_SPEECH:
                     aliases[tag].setdefault(word, []).append(roleset.id)
                     if head := word.partition("_")[0] if "_" in word else "":
                         heads[tag].setdefault(head, []).append(roleset.id)
-        return cls(entries, _in_order(aliases), _in_order(heads))
+        return cls(entries, _in_order(aliases), _in_order(heads), links)
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -121,17 +170,44 @@ class FrameIndex:
     def definition(self, sense: str) -> str | None:
         """Return the definition of a sense, or None if the frames do not have it."""
         entry = self._entries.get(sense)
-        return None if entry is None else entry[0]
+        return None if entry is None else without_notes(entry[0])
 
     def roles(self, sense: str) -> Mapping[str, str] | None:
         """Return the roles of a sense with their meanings: ARG0, ARGM-LOC."""
         if sense not in self._entries:
             return None
-        return {f"ARG{role}": meaning for role, meaning in sorted(self._entries[sense][1].items())}
+        return {f"ARG{role}": without_notes(text) for role, text in sorted(self._entries[sense][1].items())}
+
+    def texts(self, sense: str) -> tuple[str, Mapping[str, str]]:
+        """Return the definition of a sense and the meanings of its roles as the frames have them."""
+        name, roles = self._entries[sense]
+        return name, {f"ARG{role}": text for role, text in sorted(roles.items())}
+
+    def links(self, sense: str | None) -> SenseLinks:
+        """Return VerbNet's and FrameNet's names for a sense and its roles.
+
+        >>> load_frames().links("keep.01").framenet
+        {'0': 'agent', '1': 'theme', '2': 'recipient', '3': 'asset'}
+        """
+        return self._links.get(sense or "", _NO_LINKS)
+
+    def thematic(self, sense: str | None, role: str) -> str | None:
+        """Return VerbNet's name for a numbered role of a sense: `agent` for sell.01 and ARG0, A0 or R-A0."""
+        return self.links(sense).thematic.get(number_of(role) or "")
+
+    def function(self, sense: str | None, role: str) -> str | None:
+        """Return the function tag of a role: `PAG` for sell.01 and ARG0; a modifier has its own, like TMP."""
+        if not self._entries:
+            return None
+        number = number_of(role)
+        if number is not None:
+            return self.links(sense).functions.get(number)
+        found = _MODIFIER.fullmatch(propbank_role(role).base)
+        return None if found is None else found[1]
 
     def rules_out(self, sense: str, role: str) -> bool:
         """Whether the role is a numbered one (A2, ARG2, R-A2, C-A2) that the sense does not have."""
-        number, entry = _number(role), self._entries.get(sense)
+        number, entry = number_of(role), self._entries.get(sense)
         return number is not None and entry is not None and number not in entry[1]
 
     def meaning(self, sense: str | None, role: str) -> str | None:
@@ -144,9 +220,9 @@ class FrameIndex:
         role = propbank_role(role).base
         own = self._entries[sense][1] if sense in self._entries else {}
         if numbered := _NUMBERED.fullmatch(role):
-            return own.get(numbered[1]) or None
+            return without_notes(own.get(numbered[1], "")) or None
         if modifier := _MODIFIER.fullmatch(role):
-            return own.get(f"M-{modifier[1]}") or MODIFIERS.get(modifier[1])
+            return without_notes(own.get(f"M-{modifier[1]}", "")) or MODIFIERS.get(modifier[1])
         return "causer" if role in _AGENT_OF_CAUSE else None
 
     def rolesets(self, word: str, type: str | None) -> tuple[str, ...]:
@@ -169,16 +245,21 @@ class FrameIndex:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        return {"rolesets": self._entries, "aliases": self._aliases, "heads": self._heads}
+        tables = {"rolesets": self._entries, "aliases": self._aliases, "heads": self._heads}
+        return tables | {"links": {sense: list(own) for sense, own in self._links.items()}}
 
     @classmethod
     def from_dict(cls, data: Any) -> FrameIndex:
-        """Read what `to_dict` wrote, which is not checked; compare a digest first."""
-        return cls(data["rolesets"], data["aliases"], data["heads"])
+        """Read what `to_dict` wrote, which is not checked; compare a digest first. Old ones have no links."""
+        links = {
+            sense: SenseLinks(tuple(classes), *rest)
+            for sense, (classes, *rest) in data.get("links", {}).items()
+        }
+        return cls(data["rolesets"], data["aliases"], data["heads"], links)
 
 
 @lru_cache(maxsize=1024)  # a model asks about all of its roles for every predicate
-def _number(role: str) -> str | None:
+def number_of(role: str) -> str | None:
     """The number of a core role: 2 for ARG2, A2, R-A2 and C-A2."""
     found = _NUMBERED.fullmatch(propbank_role(role).base)
     return None if found is None else found[1]

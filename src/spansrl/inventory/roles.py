@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,15 @@ class Role:
         return self.continues or self.refers_to or self.name
 
 
+class SenseLinks(NamedTuple):
+    """What other resources call a sense and its numbered roles."""
+
+    verbnet: tuple[str, ...] = ()  # classes; most senses have one
+    framenet: str | None = None  # a frame, if there is only one
+    thematic: Mapping[str, str] = MappingProxyType({})  # number of a role -> VerbNet's name: agent
+    functions: Mapping[str, str] = MappingProxyType({})  # number of a role -> tag: PAG
+
+
 class RoleInventory(Protocol):
     """What roles and senses are. PropBank's frames are one (`FrameIndex`)."""
 
@@ -48,6 +58,15 @@ class RoleInventory(Protocol):
 
     def meaning(self, sense: str | None, role: str) -> str | None:
         """What a role stands for with a sense; None where it is not known."""
+
+    def links(self, sense: str | None) -> SenseLinks:
+        """What other resources call a sense and its roles; nothing where it is not known."""
+
+    def thematic(self, sense: str | None, role: str) -> str | None:
+        """The name of a role's thematic relation, such as `agent`; None where it is not known."""
+
+    def function(self, sense: str | None, role: str) -> str | None:
+        """The function tag of a role, such as `PAG`; None where it is not known."""
 
     def roles(self, sense: str) -> Mapping[str, str] | None:
         """The roles of a sense with their meanings; None for a sense that is not known."""

@@ -38,10 +38,22 @@ ARGUMENT_COLUMNS = {
     "char_start": int,
     "char_end": int,
     "prob": float,
+    "thematic": str,
+    "function": str,
+    "verbnet": str,
+    "framenet": str,
 }
 
 
-_ARGUMENT = {"role": str, "start": int, "end": int, "prob": float, "meaning": str}
+_ARGUMENT = {
+    "role": str,
+    "start": int,
+    "end": int,
+    "prob": float,
+    "meaning": str,
+    "thematic": str,
+    "function": str,
+}
 _PROPOSITION = {
     "pred": int,
     "lemma": str,
@@ -50,6 +62,8 @@ _PROPOSITION = {
     "type": str,
     "prob": float,
     "sense_prob": float,
+    "verbnet": [str],
+    "framenet": str,
     "args": [_ARGUMENT],
 }
 SENTENCE_COLUMNS = {

@@ -39,6 +39,8 @@ function argumentPart(sentence, prop, arg) {
   const facts = [["Role", element("strong", {}, arg.role)]];
   const meaning = meaningOf(arg);
   if (meaning) facts.push(["Meaning", meaning]);
+  if (arg.thematic) facts.push(["VerbNet role", arg.thematic]);
+  if (arg.function && !arg.role.endsWith(arg.function)) facts.push(["Function", arg.function]);
   if (arg.role.startsWith("R-")) facts.push(["R-", `a word that refers back to the ${baseRole(arg.role)}`]);
   if (arg.role.startsWith("C-")) facts.push(["C-", `a further piece of the ${baseRole(arg.role)}`]);
   facts.push(["Predicate", predicateWords(sentence, prop)]);
@@ -49,6 +51,8 @@ function argumentPart(sentence, prop, arg) {
 function predicatePart(sentence, prop, arg) {
   const facts = [["Sense", element("strong", {}, senseOf(prop) || "not known")]];
   if (prop.definition) facts.push(["Definition", prop.definition]);
+  if (prop.verbnet) facts.push(["VerbNet class", prop.verbnet.join(", ")]);
+  if (prop.framenet) facts.push(["FrameNet frame", prop.framenet]);
   if (prop.sense_prob !== undefined) facts.push(["Probability", likelihood(prop.sense_prob)]);
   if (prop.type) facts.push(["Type", prop.type + (prop.prob === undefined ? "" : ` (probability ${percent(prop.prob)})`)]);
   return [list(facts), ...rolesPart(sentence, prop, arg), ...othersPart(prop)];

@@ -8,13 +8,13 @@ const FAMILIES = {
 
 // Modifiers in plain words, for models without frames.
 const MODIFIERS = {
-  ADV: "circumstance", CAU: "cause", COM: "companion", DIR: "direction", DIS: "connection to other sentences",
+  ADV: "circumstance", CAU: "cause", COM: "companion", DIR: "direction", DIS: "discourse",
   EXT: "extent", GOL: "goal or beneficiary", LOC: "location", MNR: "manner", MOD: "modality", NEG: "negation",
   PNC: "purpose", PRD: "state or attribute", PRP: "purpose", REC: "reciprocity", TMP: "time",
 };
 
 // Shorter than the meanings, for labels.
-const SHORT = { DIS: "connective", MOD: "modal" };
+const SHORT = { MOD: "modal" };
 
 const LONGEST = 25; // characters; from longer meanings only the first alternative is shown
 const GENERIC = ["agent", "patient", "theme", "cause", "causer", "logical subject"];
