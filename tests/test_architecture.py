@@ -24,6 +24,8 @@ LATE = {
     ("spansrl.inference.loading", "torch"),
     ("spansrl.inference.loading", "spansrl"),
     ("spansrl.inference.pipeline", "spansrl"),
+    ("spansrl.training", "spansrl"),
+    ("spansrl.training", "torch"),
     ("spansrl.structures", "pandas"),
     ("spansrl.structures", "spansrl"),
     ("spansrl.statements.graphs", "networkx"),

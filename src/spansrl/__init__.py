@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from spansrl.evaluation.scored_files import evaluate as evaluate
     from spansrl.inference.loading import load as load
     from spansrl.inference.pipeline import Pipeline as Pipeline
+    from spansrl.training import train as train
 
 __version__ = "0.1.0"
 
@@ -38,6 +39,7 @@ __all__ = [
     "__version__",
     "evaluate",
     "load",
+    "train",
 ]
 
 # Imported on first use, because they need NumPy and ONNX Runtime.
@@ -45,6 +47,7 @@ _LATE = {
     "Pipeline": "spansrl.inference.pipeline",
     "evaluate": "spansrl.evaluation.scored_files",
     "load": "spansrl.inference.loading",
+    "train": "spansrl.training",
 }
 
 

@@ -130,9 +130,9 @@ def test_settings_can_be_overridden(train, work):
             "--set seed=2: expected section.key=value, for example --set training.seed=2",
         ),
         (["--set", "training.rate=fast"], {}, "training.rate must be a number, found 'fast'"),
-        (["--device", "bogus"], {}, "--device bogus: not usable here (Expected one of cpu, cuda, "),
-        (["--device", "cuda:99"], {}, "--device cuda:99: not usable here ("),
-        (["--device", "meta"], {}, "--device meta: not usable here ("),
+        (["--device", "bogus"], {}, "device bogus: not usable here (Expected one of cpu, cuda, "),
+        (["--device", "cuda:99"], {}, "device cuda:99: not usable here ("),
+        (["--device", "meta"], {}, "device meta: not usable here ("),
         ([], {"config": "none.toml"}, "none.toml: cannot read the config: No such file or directory"),
         (
             [],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
 import tokenize
 from io import StringIO
@@ -74,6 +75,8 @@ def test_whole_numbers_do_where_numbers_are_wanted(toml):
         (f"[training]\nrate = 1{'0' * 400}\n", r"training.rate must be a number, found 1000"),
         ("[embedder]\nfinetune = 1\n", r"embedder.finetune must be true or false, found 1"),
         ("[embedder]\nkind = 5\n", r"embedder.kind must be a string, found 5"),
+        ("[training]\npartial = [1]\n", r"training.partial must be a list of strings, found \[1\]"),
+        ("[training]\npartial_share = 'a'\n", r"training.partial_share must be a list of numbers, found"),
         ("[training\n", r"my.toml: not a TOML file: "),
     ],
 )
@@ -120,6 +123,17 @@ def test_a_wrong_config_is_refused_naming_the_setting(toml, text, message):
 def test_settings_that_make_no_sense_are_refused(toml, text, message):
     with pytest.raises(ConfigError, match=message):
         load_config(toml(text))
+
+
+def test_a_list_may_be_a_string_with_commas_as_in_older_configs(toml):
+    as_lists = "[training]\npartial = ['a.jsonl', 'b.jsonl']\npartial_share = [1, 0.5]\n"
+    as_strings = "[training]\npartial = 'a.jsonl, b.jsonl'\npartial_share = '1, 0.5'\n"
+    config = load_config(toml(as_lists))
+    assert load_config(toml(as_strings)) == config
+    assert config_from_dict(json.loads(json.dumps(config.to_dict()))) == config
+    assert config.training.partial_shares == (1.0, 0.5)
+    override = ["training.partial=a.jsonl,b.jsonl", "training.partial_share=0.25"]
+    assert load_config(toml(""), override).training.partial_shares == (0.25, 0.25)
 
 
 def test_a_config_that_cannot_be_read_is_named(tmp_path):
@@ -206,6 +220,8 @@ def settings_tables() -> str:
         lines += ["| --- | --- | --- |"]
         for key, value in Config().to_dict()[name].items():
             shown = {True: "true", False: "false"}.get(value) if isinstance(value, bool) else None
+            if isinstance(value, tuple):
+                shown = str([*map(int, value)])
             default = shown or (f'"{value}"' if isinstance(value, str) else f"{value:g}")
             meaning = comments[kind.__name__, key].replace("|", "·")
             lines.append(f"| `{key}` | `{default}` | {meaning} |")

@@ -10,12 +10,14 @@ import resource
 import shutil
 import subprocess
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 import torch
 
+import spansrl
 from builders import NETWORKS, SENTENCES, label_given, make_config, make_sentence
 from spansrl.errors import ConfigError, DataError, ModelError, SpansrlError
 from spansrl.evaluation import score
@@ -517,3 +519,37 @@ def test_a_record_without_newer_settings_resumes_with_their_defaults(tmp_path):
     other = runs.run_facts(replace(config, training=replace(config.training, average=0.9)), splits)
     with pytest.raises(ConfigError, match=r"training.average = 0.0, not 0.9"):
         run_directory.find_position(tmp_path, other, resume=True)
+
+
+def test_a_record_of_an_older_version_with_strings_for_lists_is_that_of_the_same_run(tmp_path):
+    started = {"start": "small", "partial": ("a.jsonl", "b.jsonl"), "partial_share": (1.0, 0.5)}
+    for training in ({}, {**started, "keep_names": False}):
+        facts = runs.run_facts(make_config(training=training), runs.Splits([], [], {}))
+        old = json.loads(json.dumps(facts))
+        own = old["config"]["training"]
+        del own["keep_names"]
+        own["partial"], own["partial_share"] = (
+            ",".join(own["partial"]),
+            ", ".join(map(str, own["partial_share"])),
+        )
+        (tmp_path / "run.json").write_text(json.dumps(old))
+        assert run_directory.find_position(tmp_path, facts, resume=True) is None
+    kept = runs.run_facts(make_config(training=started), runs.Splits([], [], {}))
+    with pytest.raises(ConfigError, match=r"training.keep_names = False, not True"):
+        run_directory.find_position(tmp_path, kept, resume=True)
+
+
+def test_python_trains_as_the_command_does(data, tmp_path, whole):
+    events = []
+    config = make_config(**SMALL).to_dict()
+    train = partial(spansrl.train, config, data=data, out=tmp_path / "run", cache=tmp_path / "cache")
+    pipeline = train(on_event=events.append)
+    assert_same(tmp_path / "run", whole)
+    assert events[-1].step.ends_epoch
+    assert next(pipeline.label(SENTENCES[:1], predicates="given")).props
+    with pytest.raises(ConfigError, match="already holds a run"):
+        train()
+    train(resume=True)
+    assert_same(tmp_path / "run", whole)
+    with pytest.raises(ConfigError, match=r"training.seed = 1, not 2"):
+        train(resume=True, overrides=["training.seed=2"])

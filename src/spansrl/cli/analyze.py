@@ -157,7 +157,7 @@ def _look_into(
         return None, ""
     options.require_torch("the analysis of a model", threads)
     from spansrl.analysis.representations import NoSpanModelError, load_model
-    from spansrl.cli.train import default_cache
+    from spansrl.training.runs import default_cache
 
     try:
         return load_model(model, cache or default_cache()), ""

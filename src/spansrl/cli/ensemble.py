@@ -94,7 +94,7 @@ def mixture(
 ) -> None:
     """Mixture of experts: a learned combination of the MODELS' span representations (Section 3.2)."""
     options.require_torch("an ensemble", threads)
-    from spansrl.cli.train import default_cache, feature_progress, report_run, say
+    from spansrl.cli.train import feature_progress, report_run, say
     from spansrl.training import run_directory, runs
     from spansrl.training.ensemble_directories import expert_settings, mixture_facts, prepare_mixture
     from spansrl.training.run_config import MIXTURE_DEFAULTS, config_from_dict, load_config, with_overrides
@@ -117,7 +117,7 @@ def mixture(
         models,
         splits,
         settings.training,
-        cache=cache or default_cache(),
+        cache=cache or runs.default_cache(),
         progress=feature_progress,
         provenance={"data": splits.hashes, "experts": experts, **runs.environment()},
     )

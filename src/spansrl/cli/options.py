@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from spansrl.errors import ConfigError, MissingExtraError
+from spansrl.errors import ConfigError
 from spansrl.formats import READABLE
 from spansrl.structures import PREDICATE_TYPES
 
@@ -131,13 +130,9 @@ def _complete_predicates(ctx: click.Context, param: click.Parameter, incomplete:
 
 
 def require_torch(what: str, threads: int | None = None) -> None:
-    """Raise MissingExtraError without torch and what comes with it; limit the threads that it uses."""
-    if any(find_spec(name) is None for name in ("torch", "safetensors", "transformers", "h5py")):
-        raise MissingExtraError(what, "train")
-    if threads:
-        import torch
+    from spansrl import training
 
-        torch.set_num_threads(threads)
+    training.require_torch(what, threads)
 
 
 def check_alone(chosen: Mapping[str, bool]) -> None:

@@ -17,7 +17,6 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemaining
 
 from spansrl.cli import options
 from spansrl.cli.progress import every
-from spansrl.errors import ConfigError
 
 if TYPE_CHECKING:
     from spansrl.training.runs import Event, Run
@@ -65,54 +64,24 @@ def command(
     cut: the same command with --resume continues, and with --threads 1 reaches exactly the same weights.
     """
     options.require_torch("training", threads)
-    from spansrl.training import run_directory, runs
-    from spansrl.training.checkpoint import check_device
-    from spansrl.training.distributed import joined, own_device
+    from spansrl.training import runs
     from spansrl.training.recovery import settings_of_start
     from spansrl.training.run_config import load_config
 
     settings = load_config(config, overrides, settings_of_start)
-    device = own_device(device)
-    try:
-        check_device(device)
-    except ConfigError as error:
-        raise ConfigError(f"--{error}; try --device cpu") from error
-    training = settings.training
-    raw = settings.distillation.raw or training.rehearse
-    with joined(device) as workers:
-        splits = runs.read_splits(
-            data,
-            max_tokens=training.max_tokens,
-            partial=training.partial_files,
-            raw=Path(raw).expanduser() if raw else None,
-        )
-        # Before anything slow: is there something to do, and may it be done there?
-        position = run_directory.find_position(
-            out, runs.run_facts(settings, splits, workers), resume=resume or not workers.is_first
-        )
-        if run_directory.is_finished(out, position, training.epochs):
-            if workers.is_first:
-                say(f"{out}: this run is finished; nothing to do")
-            return
-        run = runs.prepare_run(
-            settings,
-            splits,
-            device=device,
-            cache=cache or default_cache(),
-            progress=feature_progress,
-            workers=workers,
-        )
-        for note in run.notes if workers.is_first else ():
-            say(note)
-        report_run(run, out, resume=resume)
+    with runs.open_run(
+        settings, data, out, resume=resume, device=device, cache=cache, progress=feature_progress
+    ) as (workers, run):
+        if run is not None:
+            for note in run.notes if workers.is_first else ():
+                say(note)
+            report_run(run, out, resume=resume)
+        elif workers.is_first:
+            say(f"{out}: this run is finished; nothing to do")
 
 
 def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
-
-
-def default_cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "spansrl"
 
 
 _features_due = every(10)

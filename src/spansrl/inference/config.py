@@ -12,7 +12,7 @@ import contextlib
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from spansrl.decoding import DECODERS, ORDERS, SCORES
 from spansrl.errors import ConfigError
@@ -198,16 +198,40 @@ def _section(kind: type, name: str, values: Mapping[str, Any], where: str) -> An
     return kind(**checked)
 
 
-_IN_WORDS = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
+_IN_WORDS = {
+    int: "a whole number",
+    float: "a number",
+    str: "a string",
+    bool: "true or false",
+    tuple[str, ...]: "a list of strings",
+    tuple[float, ...]: "a list of numbers",
+}
 
 
 def _typed(name: str, value: Any, kind: type) -> Any:
+    if get_origin(kind) is tuple:
+        return _items(name, value, kind)
     if kind is float and type(value) is int:
         with contextlib.suppress(OverflowError):
             value = float(value)
     if type(value) is not kind or (isinstance(value, float) and not math.isfinite(value)):
         raise ConfigError(f"{name} must be {_IN_WORDS[kind]}, found {value!r}")
     return value
+
+
+def _items(name: str, value: Any, kind: Any) -> tuple[Any, ...]:
+    """The items of a list; a single one, and items separated by commas in a string, are lists too."""
+    item = get_args(kind)[0]
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+        with contextlib.suppress(ValueError):
+            value = list(map(item, value))
+    elif not isinstance(value, list | tuple):
+        value = [value]
+    try:
+        return tuple(_typed(name, part, item) for part in value)
+    except ConfigError as error:
+        raise ConfigError(f"{name} must be {_IN_WORDS[kind]}, found {value!r}") from error
 
 
 def one_of(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -41,7 +41,7 @@ def check_device(name: str) -> None:
         torch.ones(1, device=name).item()  # on some devices tensors have no values
     except (RuntimeError, AssertionError, ImportError, ValueError) as error:
         reason = str(error).strip().split("\n")[0].split(". ")[0].rstrip(".")
-        raise ConfigError(f"device {name}: not usable here ({reason})") from error
+        raise ConfigError(f"device {name}: not usable here ({reason}); try cpu") from error
 
 
 def save_description(directory: Path, network: Network, provenance: Mapping[str, Any]) -> None:

@@ -46,7 +46,7 @@ TrainedModel = OnnxModel | TorchModel
 def load_teachers(config: DistillationConfig, student: Network) -> list[TrainedModel]:
     """The teachers of a student, which must have its roles and output; exported ones run on ONNX Runtime."""
     teachers: list[TrainedModel] = []
-    for name in config.names:
+    for name in config.teachers:
         directory = find_trained(name, "distillation.teachers")
         kind = directory.network_config.output.kind
         if list(directory.roles) != list(student.roles.items):

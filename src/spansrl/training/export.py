@@ -38,7 +38,7 @@ from spansrl.structures import Sentence
 from spansrl.training.checkpoint import load_network
 
 OPSET = 20
-# Settings with paths of the machine on which a model was made, one or several separated by commas.
+# Settings with paths of the machine on which a model was made, one or several.
 PATHS = (
     ("embedder", "path"),
     ("embedder", "words_path"),
@@ -74,7 +74,10 @@ def portable(description: Mapping[str, Any]) -> dict[str, Any]:
     config = {section: dict(settings) for section, settings in description["config"].items()}
     for section, key in PATHS:
         if value := config.get(section, {}).get(key):
-            config[section][key] = ",".join(Path(part.strip()).name for part in value.split(","))
+            if isinstance(value, str):  # in older models, a list is a string with commas
+                config[section][key] = ",".join(Path(part.strip()).name for part in value.split(","))
+            else:
+                config[section][key] = [Path(part).name for part in value]
     config.get("tasks", {}).pop("syntax", None)  # its layers are not exported
     return {**description, "config": config}
 

@@ -21,7 +21,7 @@ from spansrl.inference.runtime import PRECISIONS
 class DistillationConfig:
     """Learning from the distributions of other models."""
 
-    teachers: str = ""  # models with the same output, separated by commas; twice counts twice
+    teachers: tuple[str, ...] = ()  # models with the same output; one that is named twice counts twice
     weight: float = 0.5  # the teachers' share of the argument loss; gold has the rest
     precision: str = "full"  # of exported teachers' matrix products: full | int8 (twice as fast)
     raw: str = ""  # file of sentences without labels, which the teachers label
@@ -31,11 +31,6 @@ class DistillationConfig:
         one_of("distillation.precision", self.precision, PRECISIONS)
         in_range("distillation.raw_share", self.raw_share, 0.0001, 1.0)
         in_range("distillation.weight", self.weight, 0.0, 1.0)
-
-    @property
-    def names(self) -> list[str]:
-        """The teachers' names or directories."""
-        return [name.strip() for name in self.teachers.split(",") if name.strip()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +50,8 @@ class TrainingConfig:
     layer_decay: float = 1.0  # rate of each transformer layer relative to the layer above it
     experts_dropout: bool = False  # mixture: experts keep their dropout meanwhile (authors' code)
     average: float = 0.0  # decay of a moving average of the weights, used for evaluation; 0: none
-    partial: str = ""  # files of JSON Lines, separated by commas, in which not every predicate is labeled
-    partial_share: str = "1"  # share of each of these files used per epoch, in turn, separated by commas
+    partial: tuple[str, ...] = ()  # files of JSON Lines in which not every predicate is labeled
+    partial_share: tuple[float, ...] = (1.0,)  # share of each of these files used per epoch, in turn
     start: str = ""  # model to start from: small, large or a directory; its settings are the defaults then
     keep_names: bool = True  # start: keep its roles and senses that the training data does not have
     rehearse: str = ""  # start: file of sentences without labels, on which it teaches what it knows
@@ -80,28 +75,15 @@ class TrainingConfig:
             in_range(f"training.{name}", getattr(self, name), 0.0, 1.0)
 
     @property
-    def partial_files(self) -> list[Path]:
-        """The files of partially labeled sentences."""
-        return [Path(name.strip()).expanduser() for name in self.partial.split(",") if name.strip()]
-
-    @property
     def partial_shares(self) -> tuple[float, ...]:
-        """The share of each of these files that an epoch uses; a single share is that of all."""
-        try:
-            shares = tuple(float(part) for part in self.partial_share.split(","))
-        except ValueError as error:
+        """The share of each file in `partial` that an epoch uses; a single share is that of all."""
+        n_files = len(self.partial)
+        if n_files and len(self.partial_share) not in (1, n_files):
             raise ConfigError(
-                f"training.partial_share must be numbers separated by commas; found {self.partial_share!r}"
-            ) from error
-        n_files = len(self.partial_files)
-        if not n_files:
-            return ()
-        if len(shares) not in (1, n_files):
-            raise ConfigError(
-                f"training.partial_share has {len(shares)} numbers for {n_files} files in training.partial; "
-                "give one for all files, or one for each"
+                f"training.partial_share has {len(self.partial_share)} numbers for {n_files} files in "
+                "training.partial; give one for all files, or one for each"
             )
-        return shares if len(shares) == n_files else shares * n_files
+        return self.partial_share if len(self.partial_share) == n_files else self.partial_share * n_files
 
 
 @dataclass(frozen=True, slots=True)

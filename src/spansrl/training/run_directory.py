@@ -33,7 +33,7 @@ from spansrl.training.checkpoint import (
 )
 from spansrl.training.distributed import ALONE, Workers
 from spansrl.training.loop import Position
-from spansrl.training.run_config import Config
+from spansrl.training.run_config import config_from_dict
 
 if sys.platform != "win32":
     import fcntl
@@ -195,11 +195,14 @@ def _check_writable(out: Path) -> None:
 
 def _check_same_run(recorded: Any, facts: Mapping[str, Any], out: Path) -> None:
     recorded = {"processes": 1, **recorded}  # older records do not have it
-    was = _flat({key: value for key, value in recorded.items() if key in facts})
+    config = recorded.get("config", {})
+    training = config.get("training", {})
+    # Names were dropped before there was a choice; settings that are newer have their defaults.
+    training = {"keep_names": not training.get("start"), **training}
+    config = config_from_dict({**config, "training": training}, where=str(out / RECORD)).to_dict()
+    recorded["config"] = {name: config[name] for name in facts["config"]}
+    was = _flat(json.loads(json.dumps({key: recorded[key] for key in facts if key in recorded})))
     now = _flat(json.loads(json.dumps(facts)))
-    defaults = _flat({"config": Config().to_dict()})  # settings that are newer than the record
-    defaults["config.training.keep_names"] = False  # as it was before there was a choice
-    was = {key: defaults[key] for key in now if key in defaults} | was
     for key in sorted(set(was) | set(now)):
         kind, _, name = key.partition(".")
         if was.get(key) == now.get(key) or name in FREE_SETTINGS:

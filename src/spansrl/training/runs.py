@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import platform
 import subprocess
 import time
@@ -36,9 +37,9 @@ from spansrl.nn.syntax import SyntaxLabels
 from spansrl.structures import Sentence
 from spansrl.training import run_directory
 from spansrl.training.averaging import WeightAverage
-from spansrl.training.checkpoint import save_description, save_weights
+from spansrl.training.checkpoint import check_device, save_description, save_weights
 from spansrl.training.distillation import Teachers, load_teachers
-from spansrl.training.distributed import ALONE, Workers
+from spansrl.training.distributed import ALONE, Workers, joined, own_device
 from spansrl.training.loop import Examples, Position, Step, make_optimizer, train
 from spansrl.training.recovery import (
     find_trained,
@@ -73,16 +74,16 @@ def read_splits(
 
     `partial` and `raw` name files of further sentences to learn from.
     """
-    paths = [directory / "train.jsonl", directory / "dev.jsonl"]
-    for path in paths:
+    advice = "make it with `spansrl data`, or choose another --data"
+    files = [(name, directory / name, advice) for name in ("train.jsonl", "dev.jsonl")]
+    for number, path in enumerate(partial, start=1):
+        files.append(("partial" if number == 1 else f"partial-{number}", path, "correct training.partial"))
+    paths = [path for _, path, _ in files]
+    if raw is not None:
+        files.append(("raw", raw, "correct distillation.raw or training.rehearse"))
+    for _, path, remedy in files:
         if not path.is_file():
-            raise DataError(f"{path}: no such file; make it with `spansrl data`, or choose another --data")
-    for path in partial:
-        if not path.is_file():
-            raise DataError(f"{path}: no such file; correct training.partial")
-        paths.append(path)
-    if raw is not None and not raw.is_file():
-        raise DataError(f"{raw}: no such file; correct distillation.raw or training.rehearse")
+            raise DataError(f"{path}: no such file; {remedy}")
     train_data, dev, *more = ([sent for sent in read_sentences(path) if sent.tokens] for path in paths)
     if max_tokens:
         train_data = [sent for sent in train_data if len(sent) <= max_tokens]
@@ -97,12 +98,9 @@ def read_splits(
         if _has_arguments(part) and not set(roles_in(part)) & set(roles_in(train_data)):
             found, wanted = roles_in(part)[0], roles_in(train_data)[0]
             raise DataError(f"{path}: none of its roles ({found} …) is in {paths[0]} ({wanted} …)")
-    names = ("train.jsonl", "dev.jsonl", "partial", *(f"partial-{k}" for k in range(2, len(partial) + 1)))
-    hashes = {name: file_hash(path) for name, path in zip(names, paths, strict=False)}
-    unlabeled = []
-    if raw is not None:
-        unlabeled = [Sentence(sent.tokens) for sent in read_sentences(raw) if sent.tokens]
-        hashes["raw"] = file_hash(raw)
+    hashes = {name: file_hash(path) for name, path, _ in files}
+    given = read_sentences(raw) if raw is not None else ()
+    unlabeled = [Sentence(sent.tokens) for sent in given if sent.tokens]
     labeled = [[sent for sent in part if sent.props] for part in more]
     return Splits(train_data, dev, hashes, partial=labeled, raw=unlabeled)
 
@@ -164,6 +162,51 @@ class Run:
 def run_facts(config: Config, splits: Splits, workers: Workers = ALONE) -> dict[str, Any]:
     """What identifies a run: a directory with other facts holds another run."""
     return {"config": config.to_dict(), "data": splits.hashes, "processes": workers.size}
+
+
+@contextlib.contextmanager
+def open_run(
+    config: Config,
+    data: Path,
+    out: Path,
+    *,
+    resume: bool = False,
+    device: str = "cpu",
+    cache: Path | None = None,
+    progress: Progress | None = None,
+) -> Iterator[tuple[Workers, Run | None]]:
+    """The processes that take part, and a run that is ready for `execute`; None if it is finished."""
+    device = own_device(device)
+    check_device(device)
+    with joined(device) as workers:
+        raw = config.distillation.raw or config.training.rehearse
+        splits = read_splits(
+            data,
+            max_tokens=config.training.max_tokens,
+            partial=[Path(name).expanduser() for name in config.training.partial],
+            raw=Path(raw).expanduser() if raw else None,
+        )
+        # Before anything slow: is there something to do, and may it be done there?
+        facts = run_facts(config, splits, workers)
+        position = run_directory.find_position(out, facts, resume=resume or not workers.is_first)
+        if run_directory.is_finished(out, position, config.training.epochs):
+            yield workers, None
+        else:
+            yield (
+                workers,
+                prepare_run(
+                    config,
+                    splits,
+                    device=device,
+                    cache=cache or default_cache(),
+                    progress=progress,
+                    workers=workers,
+                ),
+            )
+
+
+def default_cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "spansrl"
 
 
 def prepare_run(
