@@ -45,6 +45,7 @@ UPWARD = {
     ("spansrl.inference.pipeline", "evaluation"),
     ("spansrl.structures", "visualize"),
     ("spansrl.structures", "statements"),
+    ("spansrl.structures", "formats"),
 }
 # Types of a higher layer: statements are methods of the values that they are made from.
 UPWARD_TYPES = {("spansrl.structures", "statements")}

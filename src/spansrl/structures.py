@@ -346,6 +346,11 @@ class Sentence:
         """The rows as a pandas DataFrame."""
         return _data_frame(self.rows())
 
+    def to_allennlp(self) -> Json:
+        """The words and each verb's BIO tags, under the keys that AllenNLP used; see docs/allennlp.md."""
+        found: Json = importlib.import_module("spansrl.formats.verb_tags").allennlp_dict(self)
+        return found
+
     def _repr_html_(self) -> str:
         return _page([self])
 
@@ -440,6 +445,10 @@ class Document:
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a pandas DataFrame."""
         return _data_frame(self.rows())
+
+    def to_allennlp(self) -> list[Json]:
+        """Sentence.to_allennlp of each sentence."""
+        return [sent.to_allennlp() for sent in self.sentences]
 
     def _repr_html_(self) -> str:
         return _page(self.sentences)

@@ -42,6 +42,7 @@ def command(
       skel           PropBank skeletons, read only (name.gold_skel)
       bio            WORD LEMMA ROLESET, then one column of BIO tags per predicate
       conllup        CoNLL-U Plus with the columns of Universal Propositions; reads CoNLL-U
+      allennlp       words, verbs and BIO tags as AllenNLP's predictor returned them, write only
       brat           brat standoff, write only: NAME.ann and NAME.txt
 
     \b

@@ -20,6 +20,7 @@ from spansrl.formats.conllup import COLUMNS_COMMENT, conllup_lines, read_conllup
 from spansrl.formats.jsonl import jsonl_lines, read_jsonl
 from spansrl.formats.layouts import CONLL05_FORMS, FORM_KEY, LAYOUTS
 from spansrl.formats.text_files import Line, plain_name
+from spansrl.formats.verb_tags import allennlp_lines
 from spansrl.structures import Sentence
 from spansrl.tags import is_bracket_cell
 
@@ -178,6 +179,7 @@ _TABLE = (
     _columns("conll05-test", sniff=_fixed(5)),
     _columns("conll05-words", sniff=_fixed(2)),
     _columns("conll05-props", (".props",), sniff=_fixed(1)),
+    Format("allennlp", (), None, allennlp_lines),
     Format("brat", (".ann",), None, brat_lines, companion=".txt"),
 )
 FORMATS = {format.name: format for format in _TABLE}
