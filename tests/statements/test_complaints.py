@@ -54,3 +54,16 @@ def srl():
 def test_a_sentence_that_others_failed_on_comes_out_right(srl, text):
     found = str(srl(text).statements()).splitlines()
     assert [one for one in SENTENCES[text] if one not in found] == []
+
+
+def test_propositions_in_a_spacy_document_have_statements(srl):
+    spacy = pytest.importorskip("spacy")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    nlp.add_pipe("spansrl")
+    doc = nlp("It rained all day. The bill was vetoed by the president.")
+    (one,) = (prop.statement() for prop in doc._.srl if prop.lemma == "veto")
+    assert str(one) == "the president | veto | The bill"
+    assert doc.text[one.subject.char_start : one.subject.char_end] == "the president"
+    assert one.prop in doc._.srl
+    assert [arg.head for arg in one.prop.args] == ["bill", "president"]

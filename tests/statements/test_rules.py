@@ -70,6 +70,16 @@ RULES = {
         "A woman | walk to | the store",
     ),
     "a place as object": ("[ARG0 He] [V:live lives] [ARGM-LOC in Rome] .", "He | live in | Rome"),
+    "what a subject seems to be": (
+        "[ARG1 The staff] [V:seem seemed] [C-ARG1 friendly enough] .",
+        "The staff | seem | friendly enough",
+    ),
+    "an adverb is not an object": ("[ARG1 Prices] [V:rise rose] [ARG2 sharply] .", "Prices | rise | -"),
+    "no longer": ("[ARG1 It] is no longer [V:teach taught] .", "It | not be taught | -"),
+    "a participle between commas": (
+        "[ARG1 The gene] , first [V:describe described] [ARGM-LOC in mice] , is new .",
+        "The gene | be described in | mice",
+    ),
     "a relative pronoun": (
         "[ARG0 the tigers] , [R-ARG0 which] [V:kill killed] [ARG1 two goats]",
         "the tigers | kill | two goats",

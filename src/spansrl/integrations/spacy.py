@@ -256,12 +256,13 @@ def _stored_propositions(doc: Doc, item: dict[str, Any]) -> tuple[Proposition, .
     span = _stored_span(doc, item)
     indices = [token.i for token in span if not token.is_space]
     offsets = tuple((token.idx - span.start_char, token.idx + len(token) - span.start_char) for token in span)
-    words = Words(tuple(token.text for token in span), span.text, offsets, first=span.start)
-    props = []
-    for stored in _stored_sentence(doc, item).props:
-        prop = shift_tokens(stored, indices)
-        props.append(replace(prop, words=words, args=tuple(replace(arg, words=words) for arg in prop.args)))
-    return tuple(props)
+    bare = tuple(shift_tokens(prop, indices) for prop in _stored_sentence(doc, item).props)
+    tokens = tuple(token.text for token in span)
+    words = Words(tokens, span.text, offsets, first=span.start, char_start=span.start_char, props=bare)
+    return tuple(
+        replace(prop, words=words, args=tuple(replace(arg, words=words) for arg in prop.args))
+        for prop in bare
+    )
 
 
 def _labeled_spans(doc: Doc) -> Iterator[spacy.tokens.Span]:

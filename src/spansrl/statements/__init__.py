@@ -1,6 +1,7 @@
 """Statements: who did what to whom, as rows and graphs, derived from propositions by documented rules."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from spansrl.language.english.phrases import PhraseParse
 from spansrl.statements.coreference import with_coreference as with_coreference
@@ -15,8 +16,23 @@ from spansrl.structures import Proposition, Sentence, Span, Words
 
 def statement_of(prop: Proposition, words: Words) -> Statement:
     """The statement of a proposition, with the sentence that it is bound to."""
-    others = {other.pred: other for other in words.props} | {prop.pred: prop}
-    return statement_in(SentenceView(words, [others[pred] for pred in sorted(others)]), prop)
+    props = {other.pred: other for other in words.props} | {prop.pred: prop}
+    if not words.first:
+        return statement_in(SentenceView(words, [props[pred] for pred in sorted(props)]), prop)
+    shifted = {pred: _shifted(props[pred], words.first) for pred in sorted(props)}
+    view = SentenceView(words._replace(first=0), list(shifted.values()))
+    return replace(statement_in(view, shifted[prop.pred]), prop=prop)
+
+
+def _shifted(prop: Proposition, first: int) -> Proposition:
+    """A proposition whose indices count from the first token of its sentence."""
+
+    def moved(span: Span) -> Span:
+        return Span(span.start - first, span.end - first)
+
+    args = tuple(replace(arg, span=moved(arg.span)) for arg in prop.args)
+    v = None if prop.v is None else tuple(map(moved, prop.v))
+    return replace(prop, pred=prop.pred - first, args=args, v=v)
 
 
 def statements_of(

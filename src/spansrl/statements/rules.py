@@ -106,7 +106,8 @@ class Draft:
                 relatives[base_role(arg.role)] = arg
             elif arg.role.startswith("C-") and base_role(arg.role) in pieces:
                 before = pieces[base_role(arg.role)][0].end <= self.pred < arg.start
-                if before and self.view.parse(arg.span).clause and self.view.word(arg.start) == "to":
+                infinitive = self.view.word(arg.start) == "to" and self.view.parse(arg.span).clause
+                if before and (infinitive or self.lemma in phrases.RAISING):
                     pieces[arg.role] = [arg]  # "He seems to sleep": subject and object
                 else:
                     pieces[base_role(arg.role)].append(arg)
@@ -188,7 +189,7 @@ class Draft:
             helps = word in phrases.AUXILIARY_FORMS and self.view.types.get(t, "auxiliary") != "noun"
             if helps or word in ("get", "gets", "got", "getting", "to") or word in phrases.NEGATIONS:
                 found.append(t)
-            elif not (phrases.is_adverb(word) or word in ("'", '"')):
+            elif not (phrases.is_adverb(word) or word in ("'", '"', "longer")):
                 is_subject = any(
                     part.start <= t < part.end and part.end - part.start < 7 and t == part.end - 1
                     for part in self.core
@@ -218,10 +219,14 @@ class Draft:
             return agent.start > self.pred and agent.preposition == "by"
         if self._follows_passive():
             return True
-        previous = self.view.word(self.pred - 1)
-        begins = not self.auxiliaries and (self.pred == 0 or phrases.is_punctuation(previous))
+        first = self.pred
+        while first and (
+            phrases.is_adverb(self.view.word(first - 1)) or self.view.word(first - 1) == "first"
+        ):
+            first -= 1
+        begins = not self.auxiliaries and (first == 0 or phrases.is_punctuation(self.view.word(first - 1)))
         if begins and self.view.word(self.pred + 1) in phrases.PREPOSITIONS:
-            return not any(part.start < self.pred for part in self.core[:1])
+            return all(part.start > self.pred or part.end == first - 1 for part in self.core[:1])
         cores = self.core
         follows = any(part.end in (self.pred, self.pred - 1) for part in cores[:1])
         return follows and (
@@ -265,6 +270,9 @@ class Draft:
 
     def _first_object(self, core: Sequence[Part]) -> Part | None:
         """The next core argument, but a person rather than what the person is asked to do; or a place."""
+        core = [
+            part for part in core if not (part.end == part.start + 1 and part.text.endswith("ly"))
+        ]  # "rose sharply"
         if not core:
             return self._place()
         if self.view.word(core[0].start) == "to" and core[0].is_clause:
@@ -306,7 +314,8 @@ class Draft:
 
     @property
     def is_negated(self) -> bool:
-        nearby = {self.view.word(t) for t in self.auxiliaries} - {"no"}
+        words = ((self.view.word(t), self.view.word(t + 1)) for t in self.auxiliaries)
+        nearby = {word for word, following in words if word != "no" or following == "longer"}
         start = min([self.pred, *self.auxiliaries])
         if nearby & phrases.NEGATIONS or self.view.word(start - 1) in ("neither", "nor", "without"):
             return True

@@ -134,6 +134,8 @@ WANTING = _set(
     supposed desire pledge vow beg command instruct enable warn hesitate long dream
     """
 )
+# Verbs that say what their subject seems to be.
+RAISING = _set("seem appear look sound feel prove turn remain")
 # Verbs whose subject is that of their infinitive or gerund, although they may have an object.
 SUBJECT_CONTROL = _set("promise threaten vow use avoid enjoy stop start begin keep finish blame charge thank")
 # Verbs whose content is thereby said not to happen.
