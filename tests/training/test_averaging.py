@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from spansrl.training.averaging import WeightAverage
 from spansrl.training.checkpoint import load_state, save_state
+from spansrl.training.loop import WeightAverage
 
 
 def make_layer(value: float) -> nn.Linear:

@@ -18,9 +18,8 @@ from builders import SENTENCES, make_prop, tagged
 from spansrl.errors import SpansrlError
 from spansrl.nn.batch import Teacher
 from spansrl.training import checkpoint, distributed, loop
-from spansrl.training.averaging import WeightAverage
 from spansrl.training.distributed import ALONE, Workers, joined, own_device
-from spansrl.training.loop import Position, train
+from spansrl.training.loop import Position, WeightAverage, train
 from spansrl.training.run_config import TrainingConfig, config_from_dict
 from spansrl.training.runs import Splits, prepare_run
 from tiny_bert import make_bert

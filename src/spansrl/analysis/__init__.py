@@ -68,12 +68,12 @@ SECTIONS = tuple(plan.name for plan in PLANS)
 def build_sections(inputs: Inputs, only: Sequence[str] = ()) -> list[Section]:
     """Build the requested sections, by default all; one that lacks something is `skipped` with the reason."""
     plans = [plan for plan in PLANS if not only or plan.name in only]
-    return [_build(plan, inputs) for plan in plans]
-
-
-def _build(plan: Plan, inputs: Inputs) -> Section:
-    missing = _missing(plan, inputs)
-    return Section(plan.name, plan.title, skipped=missing) if missing else plan.build(inputs)
+    return [
+        Section(plan.name, plan.title, skipped=missing)
+        if (missing := _missing(plan, inputs))
+        else plan.build(inputs)
+        for plan in plans
+    ]
 
 
 def _missing(plan: Plan, inputs: Inputs) -> str:

@@ -6,7 +6,6 @@ where it reaches that sum. Argmax has no constraints, so its spans may overlap.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from spansrl.analysis.report_inputs import Inputs, SpanModel, predicate_name, span_text
 from spansrl.analysis.tables import Section, Table, columns
-from spansrl.decoding import Decoder, Scores
+from spansrl.decoding import Decoder
 from spansrl.evaluation import score
 from spansrl.evaluation.counts import percent
 from spansrl.inference.batching import batches_by_length
@@ -61,7 +60,11 @@ def compare_decoders(model: SpanModel, inputs: Inputs) -> DecoderComparison:
             decoded = scores.decode(table, decoder=decoder, order=model.order)
             for n, (k, args) in enumerate(zip(rows, decoded, strict=True)):
                 answers[decoder][k] = args
-                sums[decoder][k] = _sum(scores, n, args, index)
+                spans = np.array(
+                    [(n, index[arg.role], arg.start, arg.end - 1) for arg in args], dtype=np.intp
+                )
+                # The sum that exact search maximizes.
+                sums[decoder][k] = float(scores.gain(*spans.reshape(-1, 4).T).sum())
         done += len(rows)
         inputs.progress("Decoders compared", done, len(props))
     return DecoderComparison(answers, sums)
@@ -76,27 +79,19 @@ def repeats_core(args: Args) -> bool:
     return len(core) != len(set(core))
 
 
-def _sum(scores: Scores, n: int, args: Args, index: dict[str, int]) -> float:
-    """The sum that exact search maximizes."""
-    spans = np.array([(n, index[arg.role], arg.start, arg.end - 1) for arg in args], dtype=np.intp)
-    return float(scores.gain(*spans.reshape(-1, 4).T).sum())
-
-
 def _scores(inputs: Inputs, found: DecoderComparison) -> Table:
     rows = []
     for decoder in DECODERS:
-        result = score(inputs.gold, _labeled(inputs.gold, found.answers[decoder]))
+        answers = iter(found.answers[decoder])
+        labeled = [
+            replace(sent, props=tuple(replace(prop, args=next(answers)) for prop in sent.props))
+            for sent in inputs.gold
+        ]
+        result = score(inputs.gold, labeled)
         counts = result.overall
         rows.append((decoder, counts.precision, counts.recall, counts.f1, result.perfect_percent))
     names = ("decoder", "precision", "recall", "F1", "perfect props %")
     return Table("decoders", "Official score of each decoder", columns(*names), tuple(rows))
-
-
-def _labeled(gold: Sequence[Sentence], answers: Sequence[Args]) -> list[Sentence]:
-    stream = iter(answers)
-    return [
-        replace(sent, props=tuple(replace(prop, args=next(stream)) for prop in sent.props)) for sent in gold
-    ]
 
 
 def _shortfalls(found: DecoderComparison) -> Table:

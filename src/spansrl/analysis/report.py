@@ -51,7 +51,12 @@ def write_report(out: Path, title: str, facts: Mapping[str, str], sections: Sequ
     for picture in (picture for section in sections for picture in section.pictures if can_draw()):
         drawn = render(picture.chart)
         contents |= {f"figures/{picture.name}.{format}": drawn[format] for format in FORMATS}
-    _make_folders(out, contents)
+    for folder in {(out / name).parent for name in contents}:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            message = f"cannot be created: {error.strerror or error}; choose another --out"
+            raise FormatError(message, path=str(folder)) from error
     with open_outputs(out, list(contents)) as outputs:
         for output, content in zip(outputs, contents.values(), strict=True):
             output.write(content)
@@ -70,15 +75,6 @@ def report_markdown(title: str, facts: Mapping[str, str], sections: Sequence[Sec
         if can_draw():
             blocks += [f"![{visible(own.title)}](figures/{own.name}.svg)" for own in section.pictures]
     return "\n\n".join(block for block in blocks if block) + "\n"
-
-
-def _make_folders(out: Path, names: Mapping[str, bytes]) -> None:
-    for folder in {(out / name).parent for name in names}:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            message = f"cannot be created: {error.strerror or error}; choose another --out"
-            raise FormatError(message, path=str(folder)) from error
 
 
 def report_page(title: str, facts: Mapping[str, str], sections: Sequence[Section]) -> str:

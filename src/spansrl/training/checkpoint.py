@@ -29,8 +29,8 @@ from spansrl.inference.directory import (
 )
 from spansrl.nn.embedders import load_embedder
 from spansrl.nn.network import Network
-from spansrl.training.averaging import WeightAverage
 from spansrl.training.distributed import ALONE, Workers
+from spansrl.training.loop import WeightAverage
 
 STATE = "state.safetensors"
 

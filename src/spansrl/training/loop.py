@@ -9,10 +9,10 @@ together, every `READ_EVERY` batches; only then does the loop yield a step, whic
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -23,7 +23,6 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from spansrl.errors import SpansrlError
 from spansrl.evaluation import Score
 from spansrl.nn.batch import Batch
-from spansrl.training.averaging import WeightAverage
 from spansrl.training.distributed import ALONE, Workers
 from spansrl.training.run_config import TrainingConfig
 
@@ -41,6 +40,47 @@ class Trainable(Protocol):
 
     def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]:
         """All parameters; those that need no gradient are ignored."""
+
+
+class WeightAverage:
+    """The average of the trained parameters over the last 1 / (1 - decay) steps or so.
+
+    The first steps use a lower decay, so that the average does not remember the initial weights.
+    A decay of 0 keeps no average: `applied` then changes nothing.
+    """
+
+    def __init__(self, parameters: Iterable[tuple[str, nn.Parameter]], decay: float) -> None:
+        self.decay = decay
+        self.steps = 0
+        self._parameters = {name: p for name, p in parameters if p.requires_grad and decay > 0}
+        self.tensors: dict[str, Tensor] = {name: p.detach().clone() for name, p in self._parameters.items()}
+
+    @torch.no_grad()
+    def update(self) -> None:
+        """Move the average toward the current parameters; call it after every step of the optimizer."""
+        if not self.tensors:
+            return
+        self.steps += 1
+        decay = min(self.decay, self.steps / (self.steps + 9))
+        current = [self._parameters[name].detach() for name in self.tensors]
+        torch._foreach_lerp_(list(self.tensors.values()), current, 1 - decay)
+
+    @contextlib.contextmanager
+    def applied(self) -> Iterator[None]:
+        """Swap the average into the model inside this block."""
+        self._swap()
+        try:
+            yield
+        finally:
+            self._swap()
+
+    @torch.no_grad()
+    def _swap(self) -> None:
+        for name, average in self.tensors.items():
+            parameter = self._parameters[name]
+            kept = parameter.detach().clone()
+            parameter.copy_(average)
+            average.copy_(kept)
 
 
 class Examples(Protocol):
@@ -217,8 +257,8 @@ def _loss(model: Trainable, batch: Batch, inputs: Any, precision: str) -> Tensor
         precision == "auto" and device == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
     )
     # The CPU's fused attention has a slower backward pass than plain matrix products.
-    attention = sdpa_kernel(SDPBackend.MATH) if device == "cpu" else nullcontext()
-    mixed = torch.autocast(device, dtype=torch.bfloat16) if in_bfloat16 else nullcontext()
+    attention = sdpa_kernel(SDPBackend.MATH) if device == "cpu" else contextlib.nullcontext()
+    mixed = torch.autocast(device, dtype=torch.bfloat16) if in_bfloat16 else contextlib.nullcontext()
     with attention, mixed:
         return model.loss(batch, inputs)
 

@@ -22,7 +22,6 @@ from torch import nn
 
 from spansrl.errors import ConfigError, ModelError
 from spansrl.inference.directory import DESCRIPTION, WEIGHTS, not_saved, read_json, write_bytes, write_json
-from spansrl.training.averaging import WeightAverage
 from spansrl.training.checkpoint import (
     STATE,
     load_state,
@@ -32,7 +31,7 @@ from spansrl.training.checkpoint import (
     saved_epoch,
 )
 from spansrl.training.distributed import ALONE, Workers
-from spansrl.training.loop import Position
+from spansrl.training.loop import Position, WeightAverage
 from spansrl.training.run_config import config_from_dict
 
 if sys.platform != "win32":
@@ -58,20 +57,16 @@ def claimed(out: Path) -> Iterator[None]:
         return
     handle = os.open(out, os.O_RDONLY)
     try:
-        _lock(handle, out)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            message = f"{out}: another process is training there; wait until it ends, or choose another --out"
+            raise ConfigError(message) from error
+        except OSError:
+            pass  # a file system without locks
         yield
     finally:
         os.close(handle)
-
-
-def _lock(handle: int, out: Path) -> None:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        message = f"{out}: another process is training there; wait until it ends, or choose another --out"
-        raise ConfigError(message) from error
-    except OSError:
-        pass  # a file system without locks
 
 
 def find_position(out: Path, facts: Mapping[str, Any], *, resume: bool) -> Position | None:
@@ -88,7 +83,11 @@ def find_position(out: Path, facts: Mapping[str, Any], *, resume: bool) -> Posit
         raise ConfigError(f"{out}: already holds a run; continue it with --resume, or choose another --out")
     _check_same_run(read_json(out / RECORD), facts, out)
     if (out / STATE).exists():
-        return _position(out / STATE)
+        try:
+            return Position(**read_state_facts(out / STATE)["position"])
+        except (KeyError, TypeError) as error:
+            message = f"{out / STATE}: has no valid position; was it saved by another version?"
+            raise ModelError(message) from error
     if (out / WEIGHTS).exists():
         raise ConfigError(f"{out}: holds weights but no {STATE} to continue from; choose another --out")
     return None
@@ -172,14 +171,6 @@ def _epoch_of(line: str) -> float:
         return float(json.loads(line)["epoch"]) if line.endswith("\n") else float("inf")
     except (ValueError, TypeError, KeyError):
         return float("inf")
-
-
-def _position(state: Path) -> Position:
-    try:
-        return Position(**read_state_facts(state)["position"])
-    except (KeyError, TypeError) as error:
-        message = f"{state}: has no valid position; was it saved by another version?"
-        raise ModelError(message) from error
 
 
 def _check_writable(out: Path) -> None:

@@ -36,11 +36,10 @@ from spansrl.nn.network import Network, TorchModel
 from spansrl.nn.syntax import SyntaxLabels
 from spansrl.structures import Sentence
 from spansrl.training import run_directory
-from spansrl.training.averaging import WeightAverage
 from spansrl.training.checkpoint import check_device, save_description, save_weights
 from spansrl.training.distillation import Teachers, load_teachers
 from spansrl.training.distributed import ALONE, Workers, joined, own_device
-from spansrl.training.loop import Examples, Position, Step, make_optimizer, train
+from spansrl.training.loop import Examples, Position, Step, WeightAverage, make_optimizer, train
 from spansrl.training.recovery import (
     find_trained,
     load_trained,
