@@ -39,6 +39,10 @@ ABLATIONS = {
     "one-rate": "with the same rate in all layers of the transformer",
     "dropout": "with dropout 0.1",
 }
+HEADS = {
+    "attention": "two attention layers from random numbers, 256 wide",
+    "top-layers": "MiniLM's own top two layers, 384 wide",
+}
 CORPORA = {"ewt-dev": "EWT dev", "ewt-test": "EWT test", "masc-dev": "MASC dev", "masc-test": "MASC test"}
 
 
@@ -199,6 +203,21 @@ def _json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+def text_heads() -> str:
+    """Short runs with two heads, on development data; sentences per second of processor time."""
+    folder = RESULTS / "heads"
+    speed = _json(folder / "speed.json")
+    rows = []
+    for name, title in HEADS.items():
+        steps = _json(folder / f"{name}.run.json")["stopped"]["step"]
+        ewt, masc = (_json(folder / f"{name}-{corpus}-dev.json") for corpus in ("ewt", "masc"))
+        scores = [ewt["arguments"][key] for key in ("precision", "recall", "f1")]
+        scores += [masc["arguments"]["f1"], ewt["found"]["f1"], ewt["senses"]]
+        rows.append([title, str(steps), *(f"{score:.2f}" for score in scores), f"{speed[name]:.1f}"])
+    header = ["head", "steps", "EWT P", "R", "F1", "MASC F1", "EWT predicates", "senses", "sentences/s"]
+    return table(header, rows)
+
+
 STUDY = Study(RESULTS / "study")
 COMPARED = ("normalizations", "encoders", "ensembles")
 BINS = ("argument-length", "distance", "sentence-length", "part-of-speech", "seen")
@@ -224,6 +243,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "text-parts": text_parts,
     "text-epochs": text_epochs,
     "text-ablations": text_ablations,
+    "text-heads": text_heads,
 }
 
 
