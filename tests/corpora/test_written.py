@@ -45,6 +45,7 @@ def test_brackets_become_arguments_and_the_pieces_of_the_predicate():
         ("go.01", "[ARG1 He] [V went] [ARG4 home]"),
         ("go.01", "[ARG1 She] [V goes] [ARG4 to Rome] , [R-ARG4 where] they live"),
         ("rear_end.04", "[ARG0 A van] [V rear-ended] [ARG1 us]"),
+        ("take.LV", "[ARG0 She] [V took] [ARGM-PRR a look]"),
     ],
 )
 def test_irregular_and_hyphenated_forms_are_words_of_their_sense(roleset, text):
@@ -55,6 +56,7 @@ def test_irregular_and_hyphenated_forms_are_words_of_their_sense(roleset, text):
     ("roleset", "text", "reason"),
     [
         ("go.99", "[V go]", "the frames have no go.99"),
+        ("take.LV", "[ARG0 She] [V has] [ARGM-PRR a look]", "no word of the sense"),
         ("", "[V go]", "the frames have no sense without a name"),
         ("go.01", "[ARG1 He [V went] home]", "brackets"),
         ("go.01", "[ARG1 He] [V went home", "brackets"),

@@ -25,6 +25,7 @@ from spansrl.structures import Sentence
 from spansrl.tags import VERB, VERB_PIECE
 
 TRAIN, DEV = "train", "dev"
+LIGHT_VERB = ".LV"  # take.LV a bath: a sense of treebanks that the frames do not have
 _PART = re.compile(r"\[([A-Z0-9-]+) ([^\[\]]+)\]|[^\s\[\]]+")
 _ROLE = re.compile(rf"(?:[RC]-)?(?:ARG[0-6A]|ARGM-(?:{'|'.join(MODIFIERS)}))")
 _TAGS = {type: tag for tag, type in PARTS_OF_SPEECH.items()}
@@ -97,7 +98,8 @@ def _is_same(first: Sentence, second: Sentence) -> bool:
 
 def read_written(roleset: str, text: str, frames: FrameIndex, name: str) -> Sentence:
     """Return a sentence in brackets; raises UnfitError if something about it is wrong."""
-    if roleset not in frames:
+    light = roleset.removesuffix(LIGHT_VERB) if roleset.endswith(LIGHT_VERB) else ""
+    if roleset not in frames and not light:
         raise UnfitError(f"the frames have no {roleset or 'sense without a name'}")
     if _PART.sub("", text).strip():
         raise UnfitError("its brackets are not [ROLE words]")
@@ -117,7 +119,7 @@ def read_written(roleset: str, text: str, frames: FrameIndex, name: str) -> Sent
     _check_roles(roleset, [role for role, _, _ in args], frames)
     if not any(part[1] == VERB for part in _PART.finditer(text)):
         raise UnfitError("no predicate is marked")
-    words = frames.words(roleset)
+    words = frames.words(roleset) or ((light, "verb"),)
     _check_words([tokens[k] for k in verb], words)
     source = Roleset(roleset, "", aliases=[(_TAGS[type], word) for word, type in words])
     return to_sentence(Example(source, " ".join(tokens), " ".join(map(str, verb)), args), name)
