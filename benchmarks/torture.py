@@ -2,7 +2,8 @@
 
     python benchmarks/torture.py [--scale 1] [--only overload]
 
-Fuzzes labeling and the readers, tampers with models, attacks a real server over loopback, and kills training.
+Fuzzes labeling and the readers, labels hostile files, kills corpus jobs and training, damages what they keep,
+tampers with models, and attacks a real server over loopback.
 It starts processes of its own and ends only those; every part is bounded in count and time. The exit code
 is 1 if anything failed.
 """
@@ -26,9 +27,10 @@ import spansrl
 from measure import commit, processor, table
 from spansrl.corpora.ewt import build_ewt
 from spansrl.errors import SpansrlError
-from spansrl.formats import WRITABLE, read_sentences, write_sentences
+from spansrl.formats import READABLE, WRITABLE, read_sentences, write_sentences
 from spansrl.inference.loading import shipped_model
 from spansrl.structures import Document, Sentence
+from torture_files import hostile_input, jobs, mutated_input
 from torture_server import ATTACKS, Row, attacks
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -145,7 +147,7 @@ def readers(scale: float, directory: Path) -> Iterator[Row]:
     choose = random.Random(2)
     corpus = sentences()[:20]
     originals = {}
-    for name in WRITABLE:
+    for name in sorted({*READABLE} & {*WRITABLE}):
         path = directory / f"original.{name}"
         write_sentences(path, corpus, name)
         originals[name] = path.read_bytes()
@@ -245,7 +247,15 @@ def weights(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(directory.rglob("*.safetensors"))}
 
 
-PARTS = {"labeling": labeling, "readers": readers, "models": models, "training": training}
+PARTS: dict[str, Callable[[float, Path], Iterator[Row]]] = {
+    "labeling": labeling,
+    "readers": readers,
+    "input": lambda scale, directory: mutated_input(scale, directory, mutated),
+    "hostile": hostile_input,
+    "jobs": lambda scale, directory: jobs(scale, directory, mutated),
+    "models": models,
+    "training": training,
+}
 
 
 def main() -> None:

@@ -114,7 +114,7 @@ def test_a_bad_line_is_an_error_with_its_position_and_the_others_are_read(folder
 def test_lines_without_end_do_not_fill_the_memory(folder, monkeypatch):
     monkeypatch.setattr(documents_module, "LINE_BYTES", 100)
     write_lines(folder / "a.jsonl", {"text": "one"}, b'{"text": "' + b"x" * 1000 + b'"}', {"text": "three"})
-    assert [reason is None for _, _, reason in documents("a.jsonl")] == [True, False, True]
+    assert [reason is None for _, _, reason in documents("a.jsonl", max_chars=10)] == [True, False, True]
 
 
 def test_a_text_file_that_is_too_long_is_an_error(folder):
@@ -232,18 +232,18 @@ def test_what_never_ends_is_skipped_in_bounded_memory(folder, name, monkeypatch)
     good = {"a.csv": b"text\none\n%stwo\n", "a.jsonl": b'{"text": "one"}\n%s{"text": "two"}\n'}
     endless = b"x" * 100_000 + b"\n"
     (folder / name).write_bytes(good.get(name, b"one\n%stwo\n") % endless)
-    first, long, last = read(name, lines=True)
+    first, long, last = read(name, lines=True, max_chars=100)
     assert (first.text, long.text, last.text) == ("one", "", "two")
     assert "too long" in long.reason
     (folder / name).write_bytes(endless)  # in the place of a header too
-    assert "too long" in read(name, lines=True)[0].reason
+    assert "too long" in read(name, lines=True, max_chars=100)[0].reason
 
 
 @pytest.mark.parametrize("row", [b'"', b'"x\n",', b"x,"], ids=["field", "fields", "line"])
 def test_a_row_of_csv_that_never_ends_is_skipped_in_bounded_memory(folder, row, monkeypatch):
     monkeypatch.setattr(documents_module, "LINE_BYTES", 1000)
     (folder / "a.csv").write_bytes(b"text\none\n" + row * 5000 + b"\n")
-    found = read("a.csv")
+    found = read("a.csv", max_chars=100)
     assert found[0].text == "one"
     assert any(
         "too long" in str(document.reason) or "larger than" in str(document.reason) for document in found

@@ -1,7 +1,7 @@
 """Documents in files: plain text, JSON Lines, CSV and Parquet; all but Parquet also compressed.
 
 A document that cannot be read is an InputDocument with a reason instead of a text, so that one bad line does
-not stop a job. Memory does not grow with the file: a line or a row of more than LINE_BYTES is skipped unread.
+not stop a job. Memory does not grow with the file: a line or a row that is too long is skipped unread.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from spansrl.errors import DataError, SpansrlError, SpansrlWarning, counted, sho
 from spansrl.formats.text_files import DAMAGED, MAGIC, as_utf8, decompressed, not_utf8, special_kind
 
 SUFFIXES = (".txt", ".jsonl", ".csv", ".parquet")
-LINE_BYTES = 1 << 26  # a line of JSON or a row of CSV may hold more than the text
+LINE_BYTES = 1 << 24  # of a line of JSON or a row of CSV; more if documents may be longer
 ID_CHARS = 1000
 MAX_DUPLICATES = 10_000  # more of them are not mistakes in single documents but the wrong column
 _NO_COLUMN = "no column "
@@ -51,6 +51,11 @@ class InputOptions:
     lines: bool = False  # one document per line of .txt files, otherwise one per file
     max_chars: int = 1_000_000
     encoding: str | None = None  # of files without a byte-order mark; None: UTF-8
+
+    @property
+    def line_bytes(self) -> int:
+        """The most bytes of a line of JSON or a row of CSV, which may hold more than the text."""
+        return max(LINE_BYTES, 8 * self.max_chars)
 
     @property
     def columns(self) -> list[str]:
@@ -274,19 +279,19 @@ def _read_text(stream: BinaryIO, path: str, options: InputOptions) -> Iterator[I
 
 
 def _read_lines(stream: BinaryIO, path: str, options: InputOptions) -> Iterator[InputDocument]:
-    for number, raw in _bounded_lines(stream.readline):
+    for number, raw in _bounded_lines(stream.readline, options):
         where = f"{path}:{number}"
         if raw is None:
-            yield InputDocument(where, where, reason=_long_line())
+            yield InputDocument(where, where, reason=_long_line(options))
         elif raw.strip():
             yield _document(where, [raw.rstrip(b"\r\n")], options)
 
 
 def _read_json(stream: BinaryIO, path: str, options: InputOptions) -> Iterator[InputDocument]:
-    for number, raw in _bounded_lines(stream.readline):
+    for number, raw in _bounded_lines(stream.readline, options):
         where = f"{path}:{number}"
         if raw is None:
-            yield InputDocument(where, where, reason=_long_line())
+            yield InputDocument(where, where, reason=_long_line(options))
         elif raw.strip():
             found = _json_values(raw, options)
             yield (
@@ -311,22 +316,25 @@ def _json_values(raw: bytes, options: InputOptions) -> list[Any] | str:
     return options.missing(list(row)) or [row[column] for column in options.columns]
 
 
-def _bounded_lines(readline: Callable[[int], AnyStr]) -> Iterator[tuple[int, AnyStr | None]]:
+def _bounded_lines(
+    readline: Callable[[int], AnyStr], options: InputOptions
+) -> Iterator[tuple[int, AnyStr | None]]:
     """Yield the number and content of each line, from 1 on; None for a line that is too long."""
-    number = 0
-    while line := readline(LINE_BYTES):
+    number, limit = 0, options.line_bytes
+    while line := readline(limit):
         number += 1
         end = line
-        while len(end) == LINE_BYTES and end[-1:] not in ("\n", b"\n"):
-            end = readline(LINE_BYTES)
+        while len(end) == limit and end[-1:] not in ("\n", b"\n"):
+            end = readline(limit)
         yield number, line if end is line else None
 
 
 class _CsvLines:
     """The lines of a CSV file for the parser, and the size of the row that it reads."""
 
-    def __init__(self, text: TextIO) -> None:
-        self._lines = _bounded_lines(text.readline)
+    def __init__(self, text: TextIO, options: InputOptions) -> None:
+        self._options = options
+        self._lines = _bounded_lines(text.readline, options)
         self.number = self.size = 0
 
     def __iter__(self) -> _CsvLines:
@@ -335,16 +343,16 @@ class _CsvLines:
     def __next__(self) -> str:
         self.number, line = next(self._lines)
         self.size += len(line or "")
-        if line is None or self.size > LINE_BYTES:
-            raise csv.Error(_long_line())
+        if line is None or self.size > self._options.line_bytes:
+            raise csv.Error(_long_line(self._options))
         return line
 
 
 def _read_csv(stream: BinaryIO, path: str, options: InputOptions) -> Iterator[InputDocument]:
     """Rows of a CSV file with a header; bytes that are not UTF-8 survive until a row is looked at."""
-    csv.field_size_limit(LINE_BYTES)
+    csv.field_size_limit(options.line_bytes)
     with io.TextIOWrapper(cast(Any, stream), "utf-8", errors="surrogateescape", newline="") as text:
-        lines = _CsvLines(text)
+        lines = _CsvLines(text, options)
         rows = csv.reader(lines)
         header: list[str] | None = None
         while True:
@@ -440,5 +448,5 @@ def _too_long(found: str, options: InputOptions) -> str:
     return f"too long: {found} characters, the limit is {options.max_chars:,}"
 
 
-def _long_line() -> str:
-    return f"too long: the line has more than {LINE_BYTES:,} bytes"
+def _long_line(options: InputOptions) -> str:
+    return f"too long: the line has more than {options.line_bytes:,} bytes"
