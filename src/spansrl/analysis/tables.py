@@ -146,7 +146,10 @@ def table_markdown(table: Table) -> str:
     texts = table.texts()[: table.shown]
     lines = [[column.name for column in table.columns], ["---"] * len(table.columns)]
     lines += [[text or NOTHING for text in row] for row in texts]
-    return "".join(_markdown_row(line) for line in lines)
+    escaped = (
+        [" ".join(cell.replace("\\", "\\\\").replace("|", "\\|").split()) for cell in line] for line in lines
+    )
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in escaped)
 
 
 def table_latex(table: Table) -> str:
@@ -209,11 +212,6 @@ def hidden_rows(table: Table) -> str:
         return ""
     shown = f"The first {table.shown} of {len(table.rows)} rows" if table.shown else f"{len(table.rows)} rows"
     return f"{shown}; tables/{table.name}.csv has all."
-
-
-def _markdown_row(cells: Iterable[str]) -> str:
-    shown = (" ".join(cell.replace("\\", "\\\\").replace("|", "\\|").split()) for cell in cells)
-    return f"| {' | '.join(shown)} |\n"
 
 
 def _text(cell: Cell, column: TableColumn) -> str:

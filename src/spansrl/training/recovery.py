@@ -70,14 +70,14 @@ def graph_tensors(directory: Path, network: Network) -> dict[str, Tensor]:
             found[PREFIXES.get(prefix, "") + name.removeprefix(prefix)] = array
     for name, tensor in network.state_dict().items():
         if name.endswith("mix.weights"):
-            softmaxes = [array for array in found.values() if _is_softmax(array, tensor.numel())]
+            softmaxes = [
+                array
+                for array in found.values()
+                if array.size == tensor.numel() and array.min() > 0 and abs(array.sum() - 1) < 1e-5
+            ]
             if len(softmaxes) == 1:
                 found[name] = np.log(softmaxes[0]).reshape(-1)
     return {name: torch.from_numpy(np.array(array)) for name, array in found.items()}
-
-
-def _is_softmax(array: Array, size: int) -> bool:
-    return array.size == size and bool(array.min() > 0 and abs(array.sum() - 1) < 1e-5)
 
 
 def _constants(path: Path) -> dict[str, Array]:

@@ -37,7 +37,7 @@ from spansrl.nn.syntax import SyntaxLabels
 from spansrl.structures import Sentence
 from spansrl.training import run_directory
 from spansrl.training.checkpoint import check_device, save_description, save_weights
-from spansrl.training.distillation import Teachers, load_teachers
+from spansrl.training.distillation import Teachers, TrainedModel, load_teachers
 from spansrl.training.distributed import ALONE, Workers, joined, own_device
 from spansrl.training.loop import Examples, Position, Step, WeightAverage, make_optimizer, train
 from spansrl.training.recovery import (
@@ -243,13 +243,8 @@ def prepare_run(
     corpus = Corpus.of(splits.train, network.roles, inventory=inventory, partial=splits.partial)
     if config.tasks.syntax:
         corpus = replace(corpus, syntax=SyntaxLabels.of([*splits.train, *splits.more]))
-    if config.distillation.teachers:
-        corpus = _taught(corpus, config, network, splits, inventory, _kept_in(cache), progress, workers)
-    elif config.training.rehearse and source is not None:
-        teachers = Teachers([TorchModel(source)], network, inventory=inventory)
-        found = teachers.lessons(splits.raw, _kept_in(cache), progress, workers)
-        first = corpus.n_props
-        corpus = corpus.with_raw([sent.tokens for sent in splits.raw], found).taught_by([(first, 1.0, found)])
+    if config.distillation.teachers or config.training.rehearse:
+        corpus = _taught(corpus, config, network, splits, inventory, source, cache, progress, workers)
     store = _prepare_inputs(config, embedder, splits, cache, progress)
     corpus = replace(corpus, costs=embedder.costs(store))
     network.to(device)
@@ -285,26 +280,26 @@ def _taught(
     network: Network,
     splits: Splits,
     inventory: SenseInventory | None,
-    cache: Path,
+    source: Network | None,
+    cache: Path | None,
     progress: Progress | None,
     workers: Workers,
 ) -> Corpus:
-    """The corpus with the teachers' predictions, and with raw sentences."""
-    models = load_teachers(config.distillation, network)
-    own = Teachers(models, network).lessons(splits.train, cache, progress, workers)
-    parts = [(0, config.distillation.weight, own)]
+    """The corpus with predictions of the teachers, or of the model to start from, and with raw sentences."""
+    if cache is None:
+        raise ConfigError("distillation caches the teachers' predictions; set a directory with --cache")
+    parts = []
+    models: Sequence[TrainedModel] = [] if source is None else [TorchModel(source)]
+    if config.distillation.teachers:
+        models = load_teachers(config.distillation, network)
+        own = Teachers(models, network).lessons(splits.train, cache, progress, workers)
+        parts.append((0, config.distillation.weight, own))
     if splits.raw:
         teachers = Teachers(models, network, inventory=inventory)
         found = teachers.lessons(splits.raw, cache, progress, workers)
         parts.append((corpus.n_props, 1.0, found))
         corpus = corpus.with_raw([sent.tokens for sent in splits.raw], found)
     return corpus.taught_by(parts)
-
-
-def _kept_in(cache: Path | None) -> Path:
-    if cache is None:
-        raise ConfigError("distillation caches the teachers' predictions; set a directory with --cache")
-    return cache
 
 
 def _describe(out: Path, network: Network, splits: Splits, inventory: SenseInventory | None) -> None:
