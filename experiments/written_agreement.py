@@ -1,7 +1,7 @@
 """A random 5 % of the written sentences for a second annotation, and how well two annotations agree.
 
     python experiments/written_agreement.py draw > sample.tsv
-    python experiments/written_agreement.py compare second.tsv
+    python experiments/written_agreement.py compare data/written/agreement/second.tsv
 
 A line of the sample is a number, a tab, and the words with the predicate as [V …]; one of the second
 annotation is the number, the roleset and the sentence with all brackets. Agreement is that of arguments, by
@@ -15,6 +15,7 @@ import re
 import sys
 from pathlib import Path
 
+from spansrl.corpora.examples import UnfitError
 from spansrl.corpora.written import read_written
 from spansrl.evaluation import score
 from spansrl.inventory.frame_store import load_frames
@@ -38,17 +39,27 @@ def bare(text: str) -> str:
 
 def compare(path: Path) -> None:
     first, frames = drawn(), load_frames()
-    ours, others, same, fit = [], [], 0, 0
+    ours, others = [], []
+    same = unfit = 0
     for line in path.read_text(encoding="utf-8").splitlines():
         number, roleset, text = line.split("\t")
         own_roleset, own_text = first[int(number)]
+        try:
+            pair = [
+                read_written(*own, frames, f"{path.name}:{number}")
+                for own in ((own_roleset, own_text), (roleset, text))
+            ]
+        except UnfitError:  # one of the two does not pass the checks of `spansrl data written`
+            unfit += 1
+            continue
         same += roleset == own_roleset
-        fit += 1
-        ours.append(read_written(own_roleset, own_text, frames, f"sample:{number}"))
-        others.append(read_written(roleset, text, frames, f"{path.name}:{number}"))
+        ours.append(pair[0])
+        others.append(pair[1])
     result = score(ours, others)
-    print(f"sentences       {fit} of {len(first)}")
-    print(f"rolesets        {100 * same / fit:.1f} % the same")
+    print(
+        f"sentences       {len(ours)} of {len(first)}; {unfit} left out, as a check fails for one of the two"
+    )
+    print(f"rolesets        {100 * same / len(ours):.1f} % the same")
     found = result.overall.correct + result.overall.excess
     print(f"arguments       {result.overall.f1:.1f} F1 ({result.overall.gold} and {found})")
     print(f"boundaries      {result.unlabeled.f1:.1f} F1")
