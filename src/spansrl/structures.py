@@ -113,7 +113,7 @@ class Argument:
     def short(self) -> str:
         """The argument without preposition, determiner and relative clause: "old letters"."""
         words = _bound(self.words, "argument")
-        start, end = _parsed(self).short
+        start, end = _parsed(self).short()
         return words.of(words.first + start, words.first + end)
 
     @property

@@ -88,11 +88,15 @@ class Draft:
         self.view, self.prop, self.pred = view, prop, prop.pred
         self.type = view.types.get(prop.pred, "verb")
         self.word = view.word(prop.pred)
+        sense = (prop.sense or "").rpartition(".")[0]
+        self.lemma = (prop.lemma or sense or self.word).split("_")[0]  # without particles
         self.roles = dict(self._parts())
         self.by_tag: dict[str, Part] = {}
         for part in self.roles.values():
             self.by_tag.setdefault(tag(part.role), part)
         self.particles = self._particles()
+        core = [part for part in self.roles.values() if is_core(part.role) or tag(part.role) in ("A", "GA")]
+        self.core = sorted(core, key=lambda part: tag(part.role).replace("GA", "0").replace("A", "0"))
         self.auxiliaries = self._auxiliaries()
         self.passive = self.type == "verb" and self._is_passive()
         self.subject, self.object = self._subject_and_object()
@@ -129,7 +133,8 @@ class Draft:
     def part(self, args: Sequence[Argument], role: str, mark: str | None = None) -> Part:
         first = args[0]
         parse = self.view.parse(first.span)
-        whole = parse.noun_phrase
+        whole = parse.noun_phrase()
+        pieces = parse.conjuncts(whole)
         spans = (
             Span(whole.start, whole.end if len(args) == 1 else first.end),
             *(arg.span for arg in args[1:]),
@@ -144,8 +149,8 @@ class Draft:
             spans,
             role=base_role(role),
             head=parse.head,
-            short=(parse.short, *spans[1:]),
-            conjuncts=tuple(parse.conjuncts) if len(args) == 1 else (),
+            short=(parse.short(pieces), *spans[1:]),
+            conjuncts=pieces if len(args) == 1 else (),
             preposition=" ".join(mark for mark in marks if mark in phrases.PREPOSITIONS or mark == "out"),
             is_pronoun=parse.pronoun and len(args) == 1,
             is_clause=parse.clause,
@@ -156,11 +161,6 @@ class Draft:
     def get(self, *tags: str) -> Part | None:
         """The first part whose role has one of these tags, in this order."""
         return next((self.by_tag[name] for name in tags if name in self.by_tag), None)
-
-    @cached_property
-    def core(self) -> list[Part]:
-        found = [part for part in self.roles.values() if is_core(part.role) or tag(part.role) in ("A", "GA")]
-        return sorted(found, key=lambda part: "0" if tag(part.role) in ("A", "GA") else tag(part.role))
 
     def _particles(self) -> list[str]:
         found = [self.view.word(t) for span in self.prop.verb_spans for t in range(*span) if t != self.pred]
@@ -305,12 +305,6 @@ class Draft:
         near = [*range(max(0, self.pred - 3), self.pred), self.pred + 1]
         found = [t for t in near if self.view.word(t) == "there"]
         return any(not any(part.start <= t < part.end for part in self.roles.values()) for t in found)
-
-    @cached_property
-    def lemma(self) -> str:
-        """The base form without particles."""
-        sense = (self.prop.sense or "").rpartition(".")[0].split("_")[0]
-        return (self.prop.lemma or sense or self.word).split("_")[0]
 
     @property
     def is_negated(self) -> bool:

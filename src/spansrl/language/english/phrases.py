@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 
 from spansrl.language.english.lemmas.inflection import AUXILIARIES, IRREGULAR_VERBS
 from spansrl.structures import Span
@@ -189,7 +188,7 @@ class PhraseParse:
 
         >>> words = "by the old man who sold the letters".split()
         >>> parse = PhraseParse(words, Span(0, 8), {5: "verb"})
-        >>> parse.head, parse.marks, parse.noun_phrase, parse.short
+        >>> parse.head, parse.marks, parse.noun_phrase(), parse.short()
         (3, ['by'], Span(start=1, end=4), Span(start=2, end=4))
     """
 
@@ -211,7 +210,6 @@ class PhraseParse:
     def pronoun(self) -> bool:
         return self.content == self.head == self.end - 1 and self.word(self.head) in PRONOUNS
 
-    @cached_property
     def noun_phrase(self) -> Span:
         """The phrase without marks and without a relative clause at its end."""
         if self.clause or self.word(self.head) in PRONOUNS:
@@ -226,21 +224,19 @@ class PhraseParse:
                     return Span(self.content, cut)
         return Span(self.content, self.end)
 
-    @cached_property
-    def short(self) -> Span:
+    def short(self, pieces: Sequence[Span] | None = None) -> Span:
         """The noun with what stands before it and its "of" phrase, without determiners."""
         if self.end - self.content == 1:
             return Span(self.content, self.end)
-        pieces = self.conjuncts
+        pieces = pieces or self.conjuncts()
         start, end = pieces[0].start, pieces[-1].end
         while start < self.head and (self.word(start) in DETERMINERS or is_adverb(self.word(start))):
             start += 1
         return Span(start, end)
 
-    @cached_property
-    def conjuncts(self) -> list[Span]:
+    def conjuncts(self, whole: Span | None = None) -> list[Span]:
         """The coordinated noun phrases, each with its "of" phrase; one span if nothing is coordinated."""
-        whole = self.noun_phrase
+        whole = whole or self.noun_phrase()
         if self.clause or whole.end - whole.start == 1:
             return [whole]
         found: list[Span] = []
