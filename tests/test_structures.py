@@ -8,7 +8,7 @@ import pytest
 
 import spansrl
 from spansrl.errors import DataError, MissingExtraError
-from spansrl.structures import Argument, Document, Proposition, Sentence, Span
+from spansrl.structures import ROW_COLUMNS, Argument, Document, Proposition, Sentence, Span
 from spansrl.visualize import sentence_text
 
 WIRE = {
@@ -201,32 +201,25 @@ def test_lemmas_of_the_sentence_help_to_find():
 
 def test_rows_are_one_an_argument_and_one_for_a_predicate_without():
     has, first, second = KEPT.rows(number=3)
-    assert has == {
+    known = {
+        "id": None,
         "sentence": 3,
-        "pred": 1,
-        "word": "has",
-        "lemma": None,
-        "sense": None,
-        "type": "auxiliary",
-        "predicate_prob": None,
-        "sense_prob": None,
-        "role": None,
-        "text": None,
-        "start": None,
-        "end": None,
-        "char_start": None,
-        "char_end": None,
-        "prob": None,
-        "meaning": None,
-        "thematic": None,
-        "function": None,
-        "verbnet": None,
-        "framenet": None,
+        "sentence_text": KEPT.text,
+        "sentence_start": 100,
+        "sentence_end": 133,
     }
+    known |= {"pred": 1, "word": "has", "type": "auxiliary"}
+    start, end = KEPT.offsets[1]
+    known |= {"word_start": 100 + start, "word_end": 100 + end}
+    assert has == dict.fromkeys(ROW_COLUMNS) | known
+    start, end = KEPT.offsets[3]
     assert second == has | {
         "pred": 3,
         "word": "kept",
+        "word_start": 100 + start,
+        "word_end": 100 + end,
         "lemma": "keep",
+        "predicate_lemma": "keep",
         "sense": "keep.01",
         "type": "verb",
         "role": "ARG1",
@@ -412,11 +405,18 @@ def test_printing_shows_the_drawing(monkeypatch):
 
 
 def test_rows_become_a_data_frame():
-    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pandas")
     frame = make_document().to_pandas()
     assert frame["text"].dropna().tolist() == ["She", "the old letters"] * 2
     assert list(Sentence(()).to_pandas().columns) == list(frame.columns) == list(KEPT.rows()[0])
-    pandas.testing.assert_frame_equal(KEPT.to_pandas(), pandas.DataFrame(KEPT.rows()))
+    frame = KEPT.to_pandas()
+    assert frame.astype(object).where(frame.notna(), None).to_dict("records") == KEPT.rows()
+    assert (frame.dtypes == Document("").to_pandas().dtypes).all()
+    assert {name: str(frame.dtypes[name]) for name in ("start", "prob", "text")} == {
+        "start": "Int64",
+        "prob": "Float64",
+        "text": "object",
+    }
 
 
 def test_without_pandas_one_line_says_how_to_install_it(monkeypatch):
@@ -451,3 +451,29 @@ def test_names_in_other_resources_survive_json():
     data["props"][0]["verbnet"] = "give-13.1-1"
     with pytest.raises(DataError, match=r"'props\[0\].verbnet' must be a list of strings"):
         Sentence.from_dict(data)
+
+
+def test_arguments_are_found_by_their_role():
+    arg = Argument("ARG0", Span(0, 1))
+    prop = Proposition(1, (arg, Argument("ARG0", Span(2, 3)), Argument("A1", Span(3, 4))))
+    assert prop.arg("ARG0") == prop["ARG0"] == prop["A0"] == arg
+    assert prop["ARG1"].span == (3, 4)
+    assert prop.arg("ARG2") is None
+    with pytest.raises(KeyError, match=r"no argument ARG2; the roles are \['ARG0', 'ARG0', 'A1'\]"):
+        prop["ARG2"]
+
+
+@pytest.mark.parametrize(
+    ("lemma", "sense", "expected"),
+    [
+        ("turn", "turn_down.05", "turn_down"),
+        ("turn", "turn.01", "turn"),
+        ("decision", "decide.01", "decision"),
+        ("make", "make.LV", "make"),
+        ("keep", None, "keep"),
+        (None, "turn_down.05", None),
+    ],
+)
+def test_rows_have_the_lemma_with_its_particle(lemma, sense, expected):
+    (row,) = Sentence(("word",), (Proposition(0, lemma=lemma, sense=sense),)).rows()
+    assert row["predicate_lemma"] == expected

@@ -31,12 +31,36 @@ _REPR = 40  # characters of a text in a repr
 
 PREDICATE_TYPES = ("verb", "noun", "adjective", "auxiliary")
 
-# The columns of `rows`: those of the predicate, then those of the argument.
-ROW_COLUMNS = (
-    *("sentence", "pred", "word", "lemma", "sense", "type", "predicate_prob", "sense_prob"),
-    *("role", "text", "start", "end", "char_start", "char_end", "prob", "meaning"),
-    *("thematic", "function", "verbnet", "framenet"),
-)
+# Column of `rows` -> type, in every interface: the sentence's, the predicate's, then the argument's.
+ROW_COLUMNS: dict[str, type] = {
+    "id": str,
+    "sentence": int,
+    "sentence_text": str,
+    "sentence_start": int,
+    "sentence_end": int,
+    "pred": int,
+    "word": str,
+    "word_start": int,
+    "word_end": int,
+    "lemma": str,
+    "predicate_lemma": str,
+    "sense": str,
+    "type": str,
+    "predicate_prob": float,
+    "sense_prob": float,
+    "verbnet": str,
+    "framenet": str,
+    "role": str,
+    "meaning": str,
+    "thematic": str,
+    "function": str,
+    "text": str,
+    "start": int,
+    "end": int,
+    "char_start": int,
+    "char_end": int,
+    "prob": float,
+}
 
 
 class Span(NamedTuple):
@@ -177,6 +201,17 @@ class Proposition:
         """The name of the predicate: its sense, lemma or word, the first that is known."""
         word = None if self.words is None else self.words.of(self.pred, self.pred + 1)
         return next((name for name in (self.sense, self.lemma, word) if name and name.strip()), "V")
+
+    def arg(self, role: str) -> Argument | None:
+        """The first argument with this role, in either spelling (ARG0 or A0); None if there is none."""
+        wanted = role.replace("ARG", "A")
+        return next((arg for arg in self.args if arg.role.replace("ARG", "A") == wanted), None)
+
+    def __getitem__(self, role: str) -> Argument:
+        found = self.arg(role)
+        if found is None:
+            raise KeyError(f"no argument {role}; the roles are {[arg.role for arg in self.args]}")
+        return found
 
     def statement(self) -> Statement:
         """What the proposition says: subject, relation, object; see docs/statements.md."""
@@ -344,7 +379,7 @@ class Sentence:
 
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a pandas DataFrame."""
-        return _data_frame(self.rows())
+        return data_frame(self.rows(), ROW_COLUMNS)
 
     def to_allennlp(self) -> Json:
         """The words and each verb's BIO tags, under the keys that AllenNLP used; see docs/allennlp.md."""
@@ -444,7 +479,7 @@ class Document:
 
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a pandas DataFrame."""
-        return _data_frame(self.rows())
+        return data_frame(self.rows(), ROW_COLUMNS)
 
     def to_allennlp(self) -> list[Json]:
         """Sentence.to_allennlp of each sentence."""
@@ -510,12 +545,15 @@ def _page(sentences: Sequence[Sentence]) -> str:
     return str(importlib.import_module("spansrl.visualize").fragment_html(sentences))
 
 
-def _data_frame(rows: list[Json]) -> pandas.DataFrame:
+def data_frame(rows: list[Json], columns: Mapping[str, type]) -> pandas.DataFrame:
+    """The rows as a data frame, with the same types of columns whatever the text."""
     try:
-        frame = importlib.import_module("pandas").DataFrame
+        pd = importlib.import_module("pandas")
     except ImportError as error:
         raise MissingExtraError("to_pandas()", "pandas") from error
-    return frame(rows, columns=ROW_COLUMNS)
+    types = {str: "object", int: "Int64", float: "Float64", bool: "boolean"}
+    frame: pandas.DataFrame = pd.DataFrame(rows, columns=list(columns))
+    return frame.astype({name: types[kind] for name, kind in columns.items()})
 
 
 def _json(data: Json, indent: int | None) -> str:
@@ -524,24 +562,38 @@ def _json(data: Json, indent: int | None) -> str:
 
 def _rows(sent: Sentence, number: int, base: int | None) -> list[Json]:
     """Rows of a sentence; `base` is the offset of its text in the document, None if unknown."""
+    text = " ".join(sent.tokens) if sent.text is None else sent.text
+    whole = (base, base + len(text)) if base is not None and sent.text is not None else (None, None)
+    shared = (sent.id, number, text, *whole)
     rows = []
     for prop in sent.props:
-        predicate = (number, prop.pred, prop.text, prop.lemma, prop.sense, prop.type)
+        word = _characters(sent, Span(prop.pred, prop.pred + 1), base)
+        names = (prop.lemma, _with_particle(prop), prop.sense, prop.type)
         probs = (_plain(prop.prob), _plain(prop.sense_prob))
-        cells = (_argument_row(sent, arg, base) for arg in prop.args or [None])
         links = (" ".join(prop.verbnet) or None, prop.framenet)
-        rows += [dict(zip(ROW_COLUMNS, (*predicate, *probs, *own, *links), strict=True)) for own in cells]
+        predicate = (prop.pred, prop.text, *word, *names, *probs, *links)
+        cells = (_argument_cells(sent, arg, base) for arg in prop.args or [None])
+        rows += [dict(zip(ROW_COLUMNS, (*shared, *predicate, *own), strict=True)) for own in cells]
     return rows
 
 
-def _argument_row(sent: Sentence, arg: Argument | None, base: int | None) -> tuple[Any, ...]:
+def _argument_cells(sent: Sentence, arg: Argument | None, base: int | None) -> tuple[Any, ...]:
     if arg is None:
         return (None,) * 10
-    char_start = char_end = None
-    if sent.offsets is not None and base is not None:
-        char_start, char_end = base + sent.offsets[arg.start][0], base + sent.offsets[arg.end - 1][1]
-    names = (arg.meaning, arg.thematic, arg.function)
-    return arg.role, arg.text, arg.start, arg.end, char_start, char_end, _plain(arg.prob), *names
+    names = (arg.role, arg.meaning, arg.thematic, arg.function)
+    return *names, arg.text, arg.start, arg.end, *_characters(sent, arg.span, base), _plain(arg.prob)
+
+
+def _characters(sent: Sentence, span: Span, base: int | None) -> tuple[int | None, int | None]:
+    if sent.offsets is None or base is None:
+        return None, None
+    return base + sent.offsets[span.start][0], base + sent.offsets[span.end - 1][1]
+
+
+def _with_particle(prop: Proposition) -> str | None:
+    """The lemma, with the particles that the sense has: `turn_down` of turn_down.05."""
+    stem = (prop.sense or "").rpartition(".")[0]
+    return stem if prop.lemma is not None and stem.startswith(f"{prop.lemma}_") else prop.lemma
 
 
 def _plain(prob: float | None) -> float | None:

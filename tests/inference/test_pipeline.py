@@ -757,3 +757,10 @@ def test_roles_may_depend_on_senses_and_need_not_be_those_of_propbank(tokens):
     assert [[(a.role, a.span) for a in p.args] for p in alone] == [
         [(a.role, a.span) for a in p.args] for p in found.props
     ]
+
+
+def test_pipe_returns_what_comes_with_each_text():
+    pairs = [("They called.", {"row": 1}), ("", None), ("It was good. They called.", 3)]
+    found = list(pipeline().pipe(iter(pairs), as_tuples=True))
+    assert [context for _, context in found] == [{"row": 1}, None, 3]
+    assert [document for document, _ in found] == list(pipeline().pipe([text for text, _ in pairs]))

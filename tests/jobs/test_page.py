@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from spansrl.inference.loading import shipped_model
-from spansrl.jobs.rows import ARGUMENT_COLUMNS
+from spansrl.structures import ROW_COLUMNS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "corpora-at-scale.md").read_text(encoding="utf-8")
@@ -19,7 +19,7 @@ PAGE = (ROOT / "docs" / "corpora-at-scale.md").read_text(encoding="utf-8")
 def test_the_table_of_columns_is_complete():
     section = PAGE.partition("## Rows")[2].partition("\n## ")[0]
     first_cells = "".join(re.findall(r"^\| ([^|]*`[^|]*) \|", section, re.MULTILINE))
-    assert re.findall(r"`(\w+)`", first_cells) == list(ARGUMENT_COLUMNS)
+    assert re.findall(r"`(\w+)`", first_cells) == list(ROW_COLUMNS)
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from job_fakes import FakeLabels
 
-from spansrl.jobs.rows import ARGUMENT_COLUMNS, argument_rows, sentence_rows
-from spansrl.structures import Document, Proposition, Sentence
+from spansrl.jobs.rows import argument_rows, sentence_rows
+from spansrl.structures import ROW_COLUMNS, Document, Proposition, Sentence
 
 TEXT = "Ann sold the letters. Bob left"
 
@@ -35,8 +35,8 @@ def test_every_row_has_every_column_with_its_type():
     )
     documents = [labeled(TEXT), labeled("NONE"), labeled("word"), Document("It rained", (sent,))]
     for row in (row for document in documents for row in argument_rows(document, "x")):
-        assert list(row) == list(ARGUMENT_COLUMNS)
-        assert all(value is None or type(value) is ARGUMENT_COLUMNS[name] for name, value in row.items())
+        assert list(row) == list(ROW_COLUMNS)
+        assert all(value is None or type(value) is ROW_COLUMNS[name] for name, value in row.items())
 
 
 @pytest.mark.parametrize("text", ["NONE", "", "word"])

@@ -174,7 +174,11 @@ def command(
             labeled = (s for text in typed_texts() for s in pipeline(text, predicates=predicates))
         else:
             sentences: Iterator[Sentence] = (
-                s for source in sources for s in source.sentences(pipeline, progress)
+                s
+                if s.id is not None or source.path is None or len(sources) == 1
+                else replace(s, id=source.path)
+                for source in sources
+                for s in source.sentences(pipeline, progress)
             )
             if precomputed is not None:
                 sentences = _with_precomputed(pipeline, precomputed, sentences)

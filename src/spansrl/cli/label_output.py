@@ -61,10 +61,7 @@ def write_labeled(
     if not auxiliaries and format != "json":
         sentences = map(Sentence.without_auxiliaries, sentences)
     if format in (PARQUET, "xlsx"):
-        from spansrl.jobs.rows import ARGUMENT_COLUMNS
-
-        groups = (sent.rows(number=number) for number, sent in enumerate(sentences))
-        _write_binary(path, groups, {column: ARGUMENT_COLUMNS[column] for column in ROW_COLUMNS}, format)
+        _write_binary(path, _rows(sentences), ROW_COLUMNS, format)
         return None
     with open_output(path, stream=True) as output:
         encoding = sys.stdout.encoding if path == STANDARD_STREAM and format == PRETTY else "utf-8"
@@ -98,7 +95,18 @@ def _table(
     sentences: Iterable[Sentence], path: str, frames: RoleInventory | None, *, dialect: str
 ) -> Iterator[str]:
     """Yield a header and one row per argument, as in `Sentence.rows`."""
-    return _lines((sent.rows(number=number) for number, sent in enumerate(sentences)), ROW_COLUMNS, dialect)
+    return _lines(_rows(sentences), ROW_COLUMNS, dialect)
+
+
+def _rows(sentences: Iterable[Sentence]) -> Iterator[list[Json]]:
+    """The rows of each sentence."""
+    return (sent.rows(number=number) for number, sent in _numbered(sentences))
+
+
+def _numbered(sentences: Iterable[Sentence]) -> Iterator[tuple[int, Sentence]]:
+    """Sentences with their numbers, from the beginning of their document."""
+    for _, own in groupby(sentences, key=lambda sent: sent.id):
+        yield from enumerate(own)
 
 
 def _lines(groups: Iterable[list[Json]], columns: Iterable[str], dialect: str) -> Iterator[str]:
@@ -138,10 +146,8 @@ def write_statements(path: str, sentences: Iterable[Sentence], format: str) -> N
 
 
 def _statements(sentences: Iterable[Sentence]) -> Iterator[Statements]:
-    """The statements of each sentence; sentences are numbered from the beginning of their document."""
-    for _, own in groupby(sentences, key=lambda sent: sent.id):
-        for number, sent in enumerate(own):
-            yield statements_of([sent], first=number)
+    """The statements of each sentence."""
+    return (statements_of([sent], first=number) for number, sent in _numbered(sentences))
 
 
 def _json_rows(rows: Iterable[str]) -> Iterator[str]:

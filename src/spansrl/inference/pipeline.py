@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -142,10 +142,36 @@ class Pipeline:
             raise no_text(text)
         return next(self.pipe([text], predicates=predicates, min_prob=min_prob))
 
+    @overload
     def pipe(
-        self, texts: Iterable[str], *, predicates: Predicates = None, min_prob: float | None = None
-    ) -> Iterator[Document]:
-        """Label many texts: a Document for each, in order."""
+        self,
+        texts: Iterable[str],
+        *,
+        predicates: Predicates = None,
+        min_prob: float | None = None,
+        as_tuples: Literal[False] = False,
+    ) -> Iterator[Document]: ...
+    @overload
+    def pipe(
+        self,
+        texts: Iterable[tuple[str, Any]],
+        *,
+        predicates: Predicates = None,
+        min_prob: float | None = None,
+        as_tuples: Literal[True],
+    ) -> Iterator[tuple[Document, Any]]: ...
+    def pipe(
+        self,
+        texts: Iterable[Any],
+        *,
+        predicates: Predicates = None,
+        min_prob: float | None = None,
+        as_tuples: bool = False,
+    ) -> Iterator[Any]:
+        """Label many texts: a Document for each, in order.
+
+        With `as_tuples`, `texts` has pairs of a text and anything, which is returned with the Document.
+        """
         if isinstance(texts, str):
             raise ConfigError(
                 "pipe() expects an iterable of strings, got a str. "
@@ -155,7 +181,17 @@ class Pipeline:
         if wanted.given and wanted.indices is None:
             advice = "use types or token indices, or pass Sentences that have predicates to label()"
             raise ConfigError(f"predicates is '{GIVEN}', but text input has no predicates; {advice}")
-        return self._documents(texts, wanted, self._min_prob(min_prob))
+        if not as_tuples:
+            return self._documents(texts, wanted, self._min_prob(min_prob))
+        contexts: deque[Any] = deque()
+
+        def without_contexts() -> Iterator[str]:
+            for text, context in texts:
+                contexts.append(context)
+                yield text
+
+        found = self._documents(without_contexts(), wanted, self._min_prob(min_prob))
+        return ((document, contexts.popleft()) for document in found)
 
     def sentences(self, text: str | Iterator[str], *, warn: Warn = warn_user) -> Iterator[Sentence]:
         """The tokenized sentences of a text, which may arrive in blocks: what every interface labels.

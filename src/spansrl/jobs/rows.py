@@ -11,40 +11,11 @@ from typing import Any, Literal
 
 from spansrl.checks import Json
 from spansrl.statements import STATEMENT_COLUMNS
-from spansrl.structures import Document, Sentence
+from spansrl.structures import ROW_COLUMNS, Document, Sentence
 
 Rows = Literal["argument", "sentence", "statements"]
 
 # Column -> type; a list holds the type of its items. Parquet files have exactly these schemas.
-ARGUMENT_COLUMNS = {
-    "id": str,
-    "sentence": int,
-    "sentence_start": int,
-    "sentence_end": int,
-    "pred": int,
-    "word": str,
-    "word_start": int,
-    "word_end": int,
-    "lemma": str,
-    "sense": str,
-    "type": str,
-    "predicate_prob": float,
-    "sense_prob": float,
-    "role": str,
-    "meaning": str,
-    "text": str,
-    "start": int,
-    "end": int,
-    "char_start": int,
-    "char_end": int,
-    "prob": float,
-    "thematic": str,
-    "function": str,
-    "verbnet": str,
-    "framenet": str,
-}
-
-
 _ARGUMENT = {
     "role": str,
     "start": int,
@@ -79,16 +50,8 @@ SENTENCE_COLUMNS = {
 
 def argument_rows(document: Document, id: str) -> list[Json]:
     """Return one row per argument; a predicate or a document without arguments has one row too."""
-    rows = []
-    for number, sent in enumerate(document.sentences):
-        begin = sent.char_start or 0
-        shared = {"id": id, "sentence_start": begin, "sentence_end": begin + len(sent.text or "")}
-        for row in sent.rows(number=number):
-            if sent.offsets is not None:
-                start, end = sent.offsets[row["pred"]]
-                row |= {"word_start": begin + start, "word_end": begin + end}
-            rows.append(_filled(row | shared, ARGUMENT_COLUMNS))
-    return rows or [_filled({"id": id}, ARGUMENT_COLUMNS)]
+    rows = [_filled(row | {"id": id}, ROW_COLUMNS) for row in document.rows()]
+    return rows or [_filled({"id": id}, ROW_COLUMNS)]
 
 
 def sentence_rows(document: Document, id: str) -> list[Json]:
@@ -117,7 +80,7 @@ def statement_rows(document: Document, id: str) -> list[Json]:
 
 ROWS = {"argument": argument_rows, "sentence": sentence_rows, "statements": statement_rows}
 COLUMNS: Mapping[str, Mapping[str, Any]] = {
-    "argument": ARGUMENT_COLUMNS,
+    "argument": ROW_COLUMNS,
     "sentence": SENTENCE_COLUMNS,
     "statements": STATEMENT_COLUMNS,
 }

@@ -13,6 +13,7 @@ from spansrl.checks import Json
 from spansrl.errors import MissingExtraError
 from spansrl.formats.text_files import open_outputs
 from spansrl.statements.values import STATEMENT_COLUMNS, Statement
+from spansrl.structures import data_frame
 
 if TYPE_CHECKING:
     import pandas
@@ -33,13 +34,7 @@ class Statements(tuple[Statement, ...]):
 
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a pandas DataFrame, with the same types of columns whatever the text."""
-        try:
-            pd = importlib.import_module("pandas")
-        except ImportError as error:
-            raise MissingExtraError("to_pandas()", "pandas") from error
-        types = {str: "object", int: "Int64", float: "Float64", bool: "boolean"}
-        frame = pd.DataFrame(self.rows(), columns=list(STATEMENT_COLUMNS))
-        return frame.astype({name: types[kind] for name, kind in STATEMENT_COLUMNS.items()})
+        return data_frame(self.rows(), STATEMENT_COLUMNS)
 
     def to_networkx(self) -> Any:
         """The statements as a networkx.MultiDiGraph: subjects and objects are nodes, relations are edges."""
