@@ -30,7 +30,7 @@ from spansrl.inventory.roles import roles_in
 from spansrl.language import MAX_TOKENS, English
 from spansrl.nn.embedders import build_embedder
 from spansrl.nn.network import Network
-from spansrl.structures import Document, Proposition, Sentence
+from spansrl.structures import ROW_COLUMNS, Document, Proposition, Sentence
 from spansrl.training.checkpoint import save_description, save_weights
 
 TEXT = "She said he left.  The cat\nchased a mouse!\n\nGo home."
@@ -541,7 +541,7 @@ def test_a_table_has_the_rows_of_python(call, text_model, name, dialect):
         {key: "" if value is None else " ".join(str(value).split()) for key, value in row.items()}
         for row in rows_of(text_model, TEXT)
     ]
-    assert call("label", "--model", text_model, "--to", "tsv", "")[1].startswith("sentence\tpred\t")
+    assert call("label", "--model", text_model, "--to", "tsv", "")[1].startswith("id\tsentence\t")
 
 
 def test_parquet_has_the_rows_of_python(call, text_model):
@@ -621,3 +621,17 @@ def test_a_bar_shows_how_much_of_a_file_is_read(call, text_model, monkeypatch, t
     code, out, err = call("label", "--model", text_model, "note.txt", "-o", "out.jsonl")
     assert (code, out) == (0, "")
     assert "reading note.txt" in err
+
+
+def test_rows_of_several_files_have_their_names_and_numbers_of_their_own(call, text_model, tmp_path):
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(TEXT, encoding="utf-8")
+    files = [str(tmp_path / name) for name in ("a.txt", "b.txt")]
+    assert call("label", "--model", text_model, *files, "-o", str(tmp_path / "x.csv"))[0] == 0
+    with (tmp_path / "x.csv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert list(rows[0]) == list(ROW_COLUMNS)
+    own = [[row for row in rows if row["id"] == name] for name in files]
+    assert [row["sentence"] for row in own[0]] == [row["sentence"] for row in own[1]]
+    assert all(TEXT[int(row["sentence_start"]) :].startswith(row["sentence_text"][:3]) for row in rows)
+    assert len(rows) == len(own[0]) + len(own[1]) > 0

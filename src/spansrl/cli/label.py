@@ -173,10 +173,9 @@ def command(
         if typed:
             labeled = (s for text in typed_texts() for s in pipeline(text, predicates=predicates))
         else:
+            files = [source for source in sources if source.path is not None]
             sentences: Iterator[Sentence] = (
-                s
-                if s.id is not None or source.path is None or len(sources) == 1
-                else replace(s, id=source.path)
+                s if s.id is not None or source.path is None or len(files) < 2 else replace(s, id=source.path)
                 for source in sources
                 for s in source.sentences(pipeline, progress)
             )
