@@ -29,7 +29,6 @@ LATE = {
     ("spansrl.structures", "pandas"),
     ("spansrl.structures", "spansrl"),
     ("spansrl.statements.graphs", "networkx"),
-    ("spansrl.statements.graphs", "pandas"),
     ("spansrl.training.export", "onnx"),
     ("spansrl.training.onnx_weights", "onnx"),
     ("spansrl.training.export", "onnxscript"),
