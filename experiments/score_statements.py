@@ -23,6 +23,7 @@ from spansrl.language.english.phrases import PhraseParse
 from spansrl.structures import Sentence, Span
 
 HERE = Path(__file__).parent / "statements"
+PARTICLES = {"up", "down", "out", "off"}  # more often particles than prepositions
 FLAGS = ("said", "if", "want", "ask", "order")
 CONTEXTS = {"said": "said", "if": "if", "want": "want", "ask": "question", "order": "imperative", "": None}
 
@@ -88,7 +89,7 @@ def same_relation(gold: Iterable[str], own: str) -> bool:
 
 def _core(relation: str) -> list[str]:
     words = relation.lower().split()
-    while len(words) > 1 and words[-1] in phrases.PREPOSITIONS | {"to"} - phrases.PARTICLES:
+    while len(words) > 1 and words[-1] in (phrases.PREPOSITIONS | {"to"}) - PARTICLES:
         words.pop()
     return words
 
@@ -153,7 +154,7 @@ def nearest(sent: Sentence) -> Iterator[Row]:
             cells = [
                 ("-", "")
                 if one is None
-                else (" ".join(sent.tokens[slice(*one.short)]), sent.tokens[one.head])
+                else (" ".join(sent.tokens[slice(*one.short())]), sent.tokens[one.head])
                 for one in (subject, found)
             ]
             negated = bool({"not", "n't", "never"} & set(lower[left : prop.pred]))
