@@ -24,7 +24,6 @@ FORMAT = 1  # of a model directory; raised when older code could not read it
 DESCRIPTION = "config.json"
 WEIGHTS = "weights.safetensors"
 ENCODER_GRAPH = "encoder.onnx"
-SENSES_GRAPH = "senses.onnx"  # where arguments depend on the senses; otherwise arguments.onnx scores both
 ARGUMENTS_GRAPH = "arguments.onnx"
 MANIFEST = "manifest.json"
 LEFT_BEHIND = (".DS_Store", ".directory", ".gitattributes", ".gitignore", ".gitkeep", "__init__.py")

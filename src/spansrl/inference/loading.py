@@ -118,6 +118,8 @@ def _for_text(pipeline: Pipeline, directory: ModelDirectory) -> Pipeline:
     """The pipeline with what text needs: senses, and limits on sentences and batches."""
     has_lexicon = directory.senses and (directory.path / LEXICON).exists()
     senses = read_lexicon(directory.path, directory.senses) if has_lexicon else None
+    if senses is not None and isinstance(pipeline.model, OnnxModel) and pipeline.model.prototypes is not None:
+        senses = senses.with_senses(pipeline.model.senses, pipeline.model.prototypes.weights)
     return replace(
         pipeline,
         language=LANGUAGES[directory.language](senses.lemmatizer if senses else Lemmatizer()),

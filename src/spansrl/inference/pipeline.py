@@ -391,7 +391,7 @@ class Pipeline:
         if not self.language.can_be_predicate(word, type):
             return np.inf
         if type in ("noun", "adjective") and self.senses is not None and len(self.inventory):
-            lemma = self.language.lemma(word, type)
+            lemma = self.senses.lemma(word, type, self.inventory)
             if not (self.senses.seen(word, type) or self.inventory.rolesets(lemma, type)):
                 return np.inf
         may_be_name = type == "noun" and self.language.may_be_name(tokens, pred)
@@ -433,12 +433,14 @@ class Pipeline:
     def _sense(self, sent: Sentence, prop: Proposition, logits: Floats) -> Proposition:
         assert self.senses is not None
         sense, prob = self.senses.choose(sent.tokens, prop.pred, prop.type, logits, self.inventory)
+        lemma = self.senses.lemma(sent.tokens[prop.pred], prop.type, self.inventory)
+        if sense is None:
+            return replace(prop, lemma=lemma, sense=None, sense_prob=None)
         sense_prob = float(self.calibration.senses(self._sense_log_odds(sense, prob, logits)))
         extra = {}
         if self.alternatives:  # they share what the chosen sense leaves
-            others = self.senses.others(sent.tokens, prop.pred, prop.type, logits, sense)
+            others = self.senses.others(sent.tokens, prop.pred, prop.type, logits, sense, self.inventory)
             extra["alternatives"] = {name: (1 - sense_prob) * share for name, share in others.items()}
-        lemma = self.language.lemma(sent.tokens[prop.pred], prop.type)
         return replace(prop, lemma=lemma, sense=sense, sense_prob=sense_prob, extra=extra)
 
     def _sense_log_odds(self, sense: str, prob: float, logits: Floats) -> float:

@@ -4,9 +4,8 @@ A model is two graphs. `encoder.onnx` reads a batch of sentences and returns a v
 where the model learned it, scores of the token as a predicate. `arguments.onnx` takes these vectors with
 any number of predicates and returns the scores of their arguments and senses. `spansrl export` writes them.
 
-Where arguments depend on senses, these are scored by a third graph, `senses.onnx`, and `arguments.onnx` has
-an input `sense`: for each predicate the index of its sense among the model's, or their number if it is none
-of them.
+Where arguments depend on senses, these are scored by a table of prototypes (`prototypes.npz`), and
+`arguments.onnx` has an input `frame_roles` with vectors of the roles of each predicate's sense.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from spansrl.inference.config import EmbedderConfig
 from spansrl.inference.directory import (
     ARGUMENTS_GRAPH,
     ENCODER_GRAPH,
-    SENSES_GRAPH,
     ModelDirectory,
     read_json,
     read_words,
@@ -36,11 +34,14 @@ from spansrl.inference.inputs.pieces import SPECIAL_PIECES, PieceStore, PieceTok
 from spansrl.inference.inputs.word_vectors import Vectors
 from spansrl.inference.int8 import with_int8_products
 from spansrl.inference.model import Encoding, Floats, Prepared, Senses, Tokens, lengths_of, narrowed
+from spansrl.inference.prototypes import PROTOTYPES, Prototypes
+from spansrl.inventory.frame_files import Roleset
+from spansrl.structures import Sentence
 
 Feed = dict[str, npt.NDArray[Any]]
 Precision = Literal["full", "int8"]  # of matrix products
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
-SENSE = "sense"  # input of arguments that depend on the senses
+FRAME_ROLES = "frame_roles"  # input of arguments that depend on the senses
 
 
 class OnnxModel:
@@ -59,17 +60,17 @@ class OnnxModel:
         classes = {"classes"} if self.finds_predicates else set()
         self._encoder = OnnxGraph(directory.path / ENCODER_GRAPH, {"vectors", *classes}, threads, precision)
         self._senses = {sense: k for k, sense in enumerate(directory.senses)}
-        senses = {"senses"} if directory.senses else set()
-        self._sense_graph = None
-        if senses and (directory.path / SENSES_GRAPH).exists():
-            self._sense_graph = OnnxGraph(directory.path / SENSES_GRAPH, senses, threads, precision)
-            senses = set()
+        has_table = (directory.path / PROTOTYPES).is_file()
+        self.prototypes = Prototypes.read(directory.path / PROTOTYPES) if has_table else None
+        if self.prototypes is not None and len(self.prototypes.bias) != len(directory.senses):
+            raise ModelError(f"{directory.path / PROTOTYPES}: not the model's senses; get the model again")
+        senses = {"senses"} if directory.senses and not has_table else set()
         self._output = config.output.kind
         names = {*ARRAYS[self._output], *senses}
         self._arguments = OnnxGraph(directory.path / ARGUMENTS_GRAPH, names, threads, precision)
         for graph, output, expected in (
             (self._arguments, "start", self.roles),
-            (self._sense_graph or self._arguments, "senses", directory.senses),
+            (self._arguments, "senses", directory.senses),
         ):
             if graph.widths.get(output, len(expected)) != len(expected):
                 found = f"'{output}' has {graph.widths[output]} columns for {len(expected)} roles or senses"
@@ -82,6 +83,18 @@ class OnnxModel:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled and copied as the name of its directory: sessions of ONNX Runtime can be neither."""
         return OnnxModel.load, (self.directory.path.absolute(), self._threads, self.precision)
+
+    def learn(self, rolesets: Sequence[Roleset], examples: Sequence[Sentence]) -> None:
+        """Add rolesets that training did not see, from their examples and descriptions."""
+        new = [roleset for roleset in rolesets if roleset.id not in self._senses]
+        if self.prototypes is not None and new:
+            self.prototypes = self.prototypes.extended(self, new, examples)
+            self._senses |= {roleset.id: len(self._senses) + k for k, roleset in enumerate(new)}
+
+    @property
+    def senses(self) -> tuple[str, ...]:
+        """The senses in the order of their scores."""
+        return tuple(self._senses)
 
     def roles_of(self, sense: str | None) -> Sequence[str]:
         return self.roles
@@ -98,8 +111,8 @@ class OnnxModel:
     def score_senses(self, encoding: Encoding, sentence: IntArray, pred: IntArray) -> Floats | None:
         if not self._senses:
             return None
-        if self._sense_graph is not None:
-            return self._sense_graph(_predicate_inputs(encoding, sentence, pred))["senses"]
+        if self.prototypes is not None:
+            return self.prototypes.scores(encoding.vectors[sentence, pred])
         out = self._arguments(_predicate_inputs(encoding, sentence, pred))  # has both, so it runs once
         encoding.kept[_key(sentence, pred)] = out
         return out["senses"]
@@ -109,9 +122,11 @@ class OnnxModel:
     ) -> Scores:
         out = encoding.kept.pop(_key(sentence, pred), None)
         if out is None:
-            ids = [self._senses.get(sense or "", len(self._senses)) for sense in senses]
             feed = _predicate_inputs(encoding, sentence, pred)
-            out = self._arguments(feed | {SENSE: np.array(ids, dtype=np.int64)})
+            if self.prototypes is not None:
+                ids = np.array([self._senses.get(sense or "", -1) for sense in senses], dtype=np.int64)
+                feed[FRAME_ROLES] = self.prototypes.roles(ids)
+            out = self._arguments(feed)
         try:
             return make_scores(self._output, out, encoding.lengths[sentence], pred)
         except (KeyError, ValueError, IndexError, TypeError, DataError) as error:

@@ -235,6 +235,25 @@ class FrameIndex:
         """Return the words that have the sense, with their types."""
         return self._words.get(sense, ())
 
+    def beginning_with(self, word: str) -> Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]:
+        """Senses of a base form, each with the further words and the type of the expressions that have it.
+
+        >>> FrameIndex.of([Roleset("call_off.06", "", aliases=[("v", "call_off")])]).beginning_with("call")
+        {'call_off.06': ((('off',), 'verb'),)}
+        """
+        return self._beginnings.get(word, {})
+
+    @cached_property
+    def _beginnings(self) -> dict[str, dict[str, tuple[tuple[tuple[str, ...], str], ...]]]:
+        found: dict[str, dict[str, tuple[tuple[tuple[str, ...], str], ...]]] = {}
+        for tag, words in self._aliases.items():
+            for word, senses in words.items():
+                head, *rest = word.split("_")
+                for sense in senses if all(rest) else ():
+                    own = found.setdefault(head, {})
+                    own[sense] = (*own.get(sense, ()), (tuple(rest), PARTS_OF_SPEECH[tag]))
+        return found
+
     @cached_property
     def _words(self) -> dict[str, tuple[tuple[str, str], ...]]:
         found: dict[str, tuple[tuple[str, str], ...]] = {}

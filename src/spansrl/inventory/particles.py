@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from spansrl.structures import Span
 
+_WIDEST_OFFER = 8  # … where a model decides whether they belong together
 _WIDEST_GAP = 5  # tokens between a verb's pieces: call the whole thing off
 
 # Right after a verb that has a sense with one of these, 85% are its particle.
@@ -55,6 +56,22 @@ def multiword_spans(tokens: Sequence[str], pred: int, sense: str) -> tuple[Span,
         else:
             pieces.append(Span(index, index + 1))
     return None if pieces == [Span(pred, pred + 1)] else tuple(pieces)
+
+
+def widest_gap(words: Sequence[str], tokens: Sequence[str], pred: int) -> int | None:
+    """The most tokens between words that follow a predicate in this order; None if they do not, or not soon.
+
+    >>> widest_gap(("off",), "They called the whole thing off".split(), 1)
+    3
+    """
+    at, widest = pred, 0
+    for word in words:
+        near = [token.lower() for token in tokens[at + 1 : at + 2 + _WIDEST_OFFER]]
+        if word not in near:
+            return None
+        widest = max(widest, near.index(word))
+        at += near.index(word) + 1
+    return widest
 
 
 def are_near(sense: str, tokens: Sequence[str], pred: int) -> bool:

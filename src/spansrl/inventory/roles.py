@@ -77,6 +77,9 @@ class RoleInventory(Protocol):
     def rolesets(self, word: str, type: str | None) -> tuple[str, ...]:
         """The senses that a base form of this type can have, or one of any type."""
 
+    def beginning_with(self, word: str) -> Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]:
+        """Senses of a base form, each with the further words and the type of the expressions that have it."""
+
 
 class RoleTable:
     """The roles of the columns of scores: the same for all propositions, or for each its own."""

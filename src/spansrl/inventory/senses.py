@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from spansrl.arrays import Vocabulary
 from spansrl.errors import ModelError
-from spansrl.inventory.particles import adjacent_particle, are_near, nearby_particles, particles
+from spansrl.inventory.particles import adjacent_particle, are_near, nearby_particles, particles, widest_gap
 from spansrl.inventory.roles import RoleInventory
 from spansrl.language.english.lemmas import AUXILIARY_SENSES, Lemmatizer, plain_form, predicate_type
-from spansrl.language.english.lemmas.derivation import likely_stem, relatives
+from spansrl.language.english.lemmas.derivation import american_spellings, likely_stem, relatives
 from spansrl.structures import Sentence
 
 Logits = npt.NDArray[np.floating[Any]]
@@ -30,6 +30,34 @@ Counts = dict[str, dict[str, dict[int, int]]]
 _FIRST_SENSE = ".01"
 _PARTICLE_BONUS = 2.0  # added to the logit of a sense whose particle is right after the verb
 _REMEMBERED = 4096  # words whose senses are ranked once
+
+
+# What a model with prototypes knows of a candidate besides how near its prototype is; see `offers`.
+FEATURES = (
+    "type",  # the inventory has the word with this sense as this type
+    "seen",  # the lemma had it as this type in training
+    "lemma_prior",  # log of how often, against all candidates equally often
+    "form_prior",  # … the form
+    "adjacent",  # the further words of its expression follow right after the predicate
+    "near",  # … within three words
+    "far",  # … within nine
+    "passed",  # it has no particle, but a likely one follows
+    "possible",  # … a possible one
+    "first",  # it is number 01
+    "stem",  # it is named after the lemma
+    "light",  # it is a light verb
+)
+_NEAR = 2  # words in between
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """What is known of the senses of a word before its sentence is."""
+
+    senses: tuple[str, ...]
+    rests: tuple[tuple[tuple[str, ...], ...], ...]  # the further words of each expression; () for none
+    fixed: npt.NDArray[np.float64]  # (C, 4) type, first, stem, light
+    counts: npt.NDArray[np.float64]  # (2, C) of the lemma and of the form, as this type
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +86,17 @@ class SenseInventory:
         forms: Counts,
         lemmatizer: Lemmatizer,
         trust: Trust | None = None,
+        weights: npt.NDArray[np.floating[Any]] | None = None,
     ) -> None:
         self.senses = tuple(senses)
+        self.weights = weights  # of `FEATURES`, where the model has prototypes
         self.index = {sense: k for k, sense in enumerate(self.senses)}
         self.lemmatizer = lemmatizer
         self.trust = trust or Trust()
         self._lemmas = lemmas
         self._forms = forms
         self._seen: dict[tuple[str, str | None], tuple[int, ...]] = {}  # the answers of `seen`
+        self._words: dict[tuple[str, str | None], _Word] = {}  # the answers of `_word`
         self._auxiliary = {k for k, sense in enumerate(self.senses) if sense in AUXILIARY_SENSES}
 
     @classmethod
@@ -91,6 +122,20 @@ class SenseInventory:
                 table[key][type or ""][vocab.index[sense]] += 1
         return cls(vocab.items, lemmas, forms, lemmatizer)
 
+    def with_senses(
+        self, senses: Sequence[str], weights: npt.NDArray[np.floating[Any]] | None = None
+    ) -> SenseInventory:
+        """The same counts with further senses, in the given order."""
+        index = {sense: k for k, sense in enumerate(senses)}
+        lemmas, forms = (
+            {
+                key: {type: {index[self.senses[k]]: n for k, n in own.items()} for type, own in types.items()}
+                for key, types in table.items()
+            }
+            for table in (self._lemmas, self._forms)
+        )
+        return SenseInventory(senses, lemmas, forms, self.lemmatizer, self.trust, weights)
+
     def __len__(self) -> int:
         return len(self.senses)
 
@@ -110,15 +155,20 @@ class SenseInventory:
         type: str | None,
         logits: Logits,
         frames: RoleInventory | None = None,
-    ) -> tuple[str, float]:
+    ) -> tuple[str | None, float]:
         """Return the sense of the predicate `tokens[pred]` and its probability, given the logits (V,).
 
+        A model with prototypes weighs all senses that frames or training have for the word; a word that has
+        none gets None. For other models there are rules.
         A sense with a particle is chosen only where the particle follows soon. Frames are used for words that
         training did not see, and for particles that it did not see with the verb: the first sense that they
         would add to others is right in 0.7% of cases. Otherwise the sense is named after the word.
         """
+        if self.weights is not None and frames is not None:
+            shares = self._shares(tokens, pred, type, logits, frames)
+            return max(shares.items(), key=lambda item: item[1], default=(None, 0.0))
         word = tokens[pred]
-        lemma = self.lemmatizer.lemma(word, type)
+        lemma = self.lemma(word, type, frames)
         seen = self.seen(word, type)
         near = [k for k in seen if are_near(self.senses[k], tokens, pred)]
         best = max(seen, key=lambda k: float(logits[k]), default=None)
@@ -144,12 +194,117 @@ class SenseInventory:
         if not seen and (related := self._related(word, type)):
             fitting = [k for k in related if are_near(self.senses[k], tokens, pred)]
             return self._best(fitting or related, logits, self.trust.related)
+        if frames is not None and len(frames):
+            return None, 0.0  # no sense is invented
         return likely_stem(lemma, type) + _FIRST_SENSE, getattr(self.trust, type or "", self.trust.noun)
 
-    def others(
-        self, tokens: Sequence[str], pred: int, type: str | None, logits: Logits, chosen: str
+    def _shares(
+        self, tokens: Sequence[str], pred: int, type: str | None, logits: Logits, frames: RoleInventory
     ) -> dict[str, float]:
-        """The other senses that training saw with the predicate, and the share of each among them."""
+        """The candidates with their probabilities, by a model with prototypes."""
+        names, features = self.offers(tokens, pred, type, frames)
+        if not names:
+            return {}
+        ids = [self.index.get(name, -1) for name in names]
+        near = np.where(np.array(ids) < 0, 0.0, logits[ids])
+        weighed = features @ np.asarray(self.weights)
+        return dict(zip(names, _softmax(near + weighed).tolist(), strict=True))
+
+    def offers(
+        self,
+        tokens: Sequence[str],
+        pred: int,
+        type: str | None,
+        frames: RoleInventory,
+        own: str | None = None,
+    ) -> tuple[list[str], npt.NDArray[np.float64]]:
+        """The senses that a predicate can have, and their `FEATURES` (C, F).
+
+        Senses of expressions are offered where the further words follow soon. `own` is the sense of an
+        occurrence in the training data, which is to be left out of the counts.
+        """
+        word = self._word(tokens[pred], type, frames)
+        particle, is_likely = adjacent_particle(tokens, pred)
+        gaps = [_smallest_gap(rests, tokens, pred) for rests in word.rests]
+        kept = [k for k, gap in enumerate(gaps) if gap is not None]
+        names = [word.senses[k] for k in kept]
+        count, total = word.counts[:, kept], word.counts.sum(axis=1, keepdims=True)  # (2, C), (2, 1)
+        if own is not None:
+            count, total = count - (np.array(names) == own), total - 1
+        even = np.maximum(total, 0) / max(1, len(names))
+        prior = np.where(total > 0, np.log((np.maximum(count, 0) + 0.5) / (even + 0.5)), 0.0)
+        gap = np.array([gap for gap in gaps if gap is not None])
+        kind, first, stem, light = word.fixed[kept].T
+        columns = (
+            *(kind, count[0] > 0, *prior, gap == 0, (gap > 0) & (gap <= _NEAR), gap > _NEAR),
+            *((gap < 0) & is_likely, (gap < 0) & (particle is not None), first, stem, light),
+        )
+        return names, np.stack(columns, axis=1).astype(np.float64)
+
+    def lemma(self, word: str, type: str | None, frames: RoleInventory | None) -> str:
+        """The base form of a predicate, in the spelling that the frames have."""
+        lemma = self.lemmatizer.lemma(word, type)
+        if frames is None or not len(frames) or frames.beginning_with(lemma):
+            return lemma
+        return next((w for w in american_spellings(lemma) if frames.beginning_with(w)), lemma)
+
+    def _word(self, word: str, type: str | None, frames: RoleInventory) -> _Word:
+        known = self._words.get((word, type))
+        if known is None:
+            if len(self._words) >= _REMEMBERED:
+                self._words.clear()
+            known = self._words[word, type] = self._look_up(word, type, frames)
+        return known
+
+    def _look_up(self, word: str, type: str | None, frames: RoleInventory) -> _Word:
+        lemma = self.lemma(word, type, frames)
+        found: dict[str, list[tuple[tuple[str, ...], bool]]] = {}  # sense -> words that follow, right type?
+
+        def add(base: str) -> None:
+            for sense, ways in frames.beginning_with(base).items():
+                found.setdefault(sense, []).extend((rest, type in (None, kind)) for rest, kind in ways)
+
+        if type != "auxiliary":
+            add(lemma)
+        for k in self.seen(word, type):
+            found.setdefault(self.senses[k], []).append((particles(self.senses[k]), False))
+        if not found and type != "auxiliary":
+            parts = [self.lemmatizer.lemma(part, type) for part in reversed(word.split("-")) if part]
+            for other in (*relatives(lemma, type), *(parts if "-" in word else ())):
+                add(other)
+                if found:
+                    break
+        is_auxiliary = type == "auxiliary"
+        names = [name for name in found if type is None or (name in AUXILIARY_SENSES) == is_auxiliary]
+        fixed = [
+            (any(right for _, right in found[name]), number == "01", stem == lemma, number == "LV")
+            for name in names
+            for stem, _, number in [name.rpartition(".")]
+        ]
+        tables = self._lemmas.get(lemma, {}), self._forms.get(plain_form(word), {})
+        ids = [self.index.get(name, -1) for name in names]
+        counts = [[table.get(type or "", {}).get(k, 0) for k in ids] for table in tables]
+        return _Word(
+            tuple(names),
+            tuple(tuple(rest for rest, _ in found[name]) for name in names),
+            np.array(fixed, dtype=np.float64).reshape(-1, 4),
+            np.array(counts, dtype=np.float64),
+        )
+
+    def others(
+        self,
+        tokens: Sequence[str],
+        pred: int,
+        type: str | None,
+        logits: Logits,
+        chosen: str,
+        frames: RoleInventory | None = None,
+    ) -> dict[str, float]:
+        """The other senses that the predicate can have, and the share of each among them."""
+        if self.weights is not None and frames is not None:
+            shares = self._shares(tokens, pred, type, logits, frames)
+            left = 1 - shares.pop(chosen, 0.0)
+            return {name: share / max(left, 1e-12) for name, share in shares.items()}
         seen = [k for k in self.seen(tokens[pred], type) if are_near(self.senses[k], tokens, pred)]
         ids = [k for k in seen if self.senses[k] != chosen]
         return {self.senses[k]: float(share) for k, share in zip(ids, _softmax(logits[ids]), strict=True)}
@@ -221,6 +376,12 @@ class SenseInventory:
         shares = _softmax(logits[list(ids)])
         best = int(shares.argmax())
         return self.senses[ids[best]], float(trust * shares[best])
+
+
+def _smallest_gap(rests: Sequence[tuple[str, ...]], tokens: Sequence[str], pred: int) -> int | None:
+    """The widest gap in the best fitting expression; −1 for the word alone, None if none fits."""
+    gaps = [widest_gap(rest, tokens, pred) if rest else -1 for rest in rests]
+    return min((gap for gap in gaps if gap is not None), default=None, key=lambda gap: (gap < 0, gap))
 
 
 def _softmax(logits: Logits) -> npt.NDArray[np.float64]:

@@ -20,8 +20,9 @@ from spansrl.decoding import Scores
 from spansrl.errors import ConfigError
 from spansrl.formats.atomic import atomic_write
 from spansrl.inference.batching import batches_by_length
-from spansrl.inference.directory import ARGUMENTS_GRAPH, ENCODER_GRAPH, SENSES_GRAPH, file_hash
+from spansrl.inference.directory import ARGUMENTS_GRAPH, ENCODER_GRAPH, file_hash
 from spansrl.inference.model import NO_PREDICATE, Encoding, Floats, Prepared
+from spansrl.inference.prototypes import PROTOTYPES
 from spansrl.inference.runtime import OnnxModel, Precision
 from spansrl.inventory.senses import SenseInventory
 from spansrl.nn.batch import Gold
@@ -232,7 +233,7 @@ def _distillable(network: Network) -> DistillableOutput:
 def _fingerprint_of_model(model: TrainedModel) -> str:
     if isinstance(model, TorchModel):
         return fingerprint(model.network)
-    paths = (model.directory.path / name for name in (ENCODER_GRAPH, SENSES_GRAPH, ARGUMENTS_GRAPH))
+    paths = (model.directory.path / name for name in (ENCODER_GRAPH, PROTOTYPES, ARGUMENTS_GRAPH))
     return " ".join((model.precision, *(file_hash(path) for path in paths if path.exists())))
 
 

@@ -64,8 +64,8 @@ def export_model(source: Path, out: Path) -> Network:
     for name in ("config.json", "tokenizer.json", WORDS):
         if (source / "embedder" / name).is_file():
             shutil.copyfile(source / "embedder" / name, out / "embedder" / name)
-    write_bytes(out / ENCODER_GRAPH, _to_onnx(network.embedder.graph(network.tasks)))
-    write_bytes(out / ARGUMENTS_GRAPH, _to_onnx(arguments_graph(network)))
+    write_bytes(out / ENCODER_GRAPH, to_onnx(network.embedder.graph(network.tasks)))
+    write_bytes(out / ARGUMENTS_GRAPH, to_onnx(arguments_graph(network)))
     return network
 
 
@@ -128,7 +128,7 @@ def arguments_graph(network: Network) -> Graph:
     return Graph(ArgumentsGraph(network), inputs, outputs if network.tasks is None else [*outputs, "senses"])
 
 
-def _to_onnx(graph: Graph) -> bytes:
+def to_onnx(graph: Graph) -> bytes:
     """The graph as the bytes of an ONNX file."""
     try:
         import onnx  # noqa: F401

@@ -55,7 +55,7 @@ def save_graph(proto: Any, path: Path, limit: int = LARGEST_FILE) -> None:
 
 def set_precision(proto: Any, precision: Precision) -> None:
     """Store the weights of a graph in this precision, whatever their current one."""
-    _restore(proto.graph)
+    restore(proto.graph)
     if precision == "half":
         _replace(proto.graph, _as_half)
     elif precision == "int8":
@@ -114,7 +114,7 @@ def _replace(graph: Any, store: Callable[[Array, str], tuple[list[Any], list[Any
     _set(graph, kept, [*nodes, *graph.node])
 
 
-def _restore(graph: Any) -> None:
+def restore(graph: Any) -> None:
     """Turn weights that are stored as half or int8 back into single precision."""
     from onnx import numpy_helper
 

@@ -68,6 +68,43 @@ def respelled(lemma: str) -> str:
     return _BRITISH.sub(lambda found: found[0].replace("s", "z"), lemma.replace("-", "")) or lemma
 
 
+# British endings and stems of words -> American ones, each to be looked up before it is believed.
+_AMERICAN = tuple(
+    (re.compile(british), american)
+    for british, american in (
+        (r"is(?=e$|er$|ed$|ing$|able$|ation$)", "iz"),
+        (r"ys(?=e$|er$|ed$|ing$)", "yz"),
+        (r"our", "or"),
+        (r"ll(?=$|er$|or$|ed$|ing$|ment$)", "l"),
+        (r"l(?=$|ment$)", "ll"),
+        (r"tre$", "ter"),
+        (r"ce$", "se"),
+        (r"se$", "ce"),
+        (r"ogue$", "og"),
+        (r"mme$", "m"),
+        (r"gement$", "gment"),
+        (r"oeuvre", "euver"),
+        (r"ae|oe", "e"),
+        (r"grey", "gray"),
+        (r"mould", "mold"),
+        (r"plough", "plow"),
+        (r"pp(?=$)", "p"),
+        (r"sceptic", "skeptic"),
+        (r"-", ""),
+    )
+)
+
+
+def american_spellings(lemma: str) -> tuple[str, ...]:
+    """How the lemma may be spelled in American English; most of these are not words.
+
+    >>> american_spellings("criticise"), american_spellings("honour")
+    (('criticize', 'criticice'), ('honor',))
+    """
+    found = (pattern.sub(american, lemma) for pattern, american in _AMERICAN)
+    return tuple(dict.fromkeys(other for other in found if other not in ("", lemma)))
+
+
 def _verbs_of(lemma: str, type: str | None, endings: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
     """Verbs that a noun or a participle as an adjective may come from."""
     if type in _PARTICIPLES and lemma.endswith(_PARTICIPLES[type]) and (verb := infinitive(lemma)) != lemma:
