@@ -1,4 +1,4 @@
-"""New heads for an exported model whose encoder stays as it is: senses by prototypes, roles that know the frame.
+"""New heads for an exported model whose encoder stays: senses by prototypes, roles that know the frame.
 
     python experiments/train_heads.py MODEL_DIR --ewt data/ewt --masc data/masc --examples data/examples \\
         --written data/written --frames propbank-frames.tar.xz --work work/heads --out work/small

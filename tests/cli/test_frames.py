@@ -71,8 +71,8 @@ def test_a_sense_that_is_not_there_is_an_error_that_names_others(run):
     error = run("--show", "hoard.07").exception
     assert isinstance(error, DataError)
     assert str(error) == "the frames have no sense or word 'hoard.07'; try hoard.01"
-    assert str(run("--show", "cat.01").exception).endswith(
-        "no sense or word 'cat.01'; senses look like keep.01, words like keep"
+    assert str(run("--show", "zzz.01").exception).endswith(
+        "no sense or word 'zzz.01'; senses look like keep.01, words like keep"
     )
 
 

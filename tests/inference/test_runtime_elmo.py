@@ -68,9 +68,9 @@ def elmo(request, tmp_path_factory):
 @pytest.fixture(scope="module")
 def elmo_once(elmo):
     """Exports ELMo itself for the first head only: its graph does not depend on the head."""
-    real, ready = export._to_onnx, []
+    real, ready = export.to_onnx, []
 
-    def to_onnx(graph) -> bytes:
+    def once(graph) -> bytes:
         if isinstance(graph.module, export.ArgumentsGraph):
             return real(graph)
         if not ready:
@@ -78,7 +78,7 @@ def elmo_once(elmo):
         return ready[0]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(export, "_to_onnx", to_onnx)
+        patch.setattr(export, "to_onnx", once)
         yield
 
 

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from builders import make_prop
 from spansrl.errors import ModelError
-from spansrl.inventory.senses import SenseInventory, Trust
+from spansrl.inventory.frame_files import Roleset
+from spansrl.inventory.frame_index import FrameIndex
+from spansrl.inventory.senses import FEATURES, SenseInventory, Trust
 from spansrl.language.english.lemmas import Lemmatizer
 from spansrl.structures import PREDICATE_TYPES, Sentence
 
@@ -36,6 +38,12 @@ INVENTORY = SenseInventory.of(
 
 class Frames:
     """Frames of a few verbs."""
+
+    def __len__(self) -> int:
+        return 4
+
+    def beginning_with(self, word: str) -> dict:
+        return {}
 
     def rolesets(self, word: str, type: str | None) -> tuple[str, ...]:
         verbs = {"garden": ("garden.02", "garden.01"), "keep_off": ("keep_off.11",), "log_on": ("log_on.02",)}
@@ -114,7 +122,7 @@ def test_large_logits_do_not_overflow():
 
 def test_frames_are_used_for_unseen_words_only():
     assert choose("gardening", "verb", logits(), Frames()) == ("garden.02", 0.94)
-    assert choose("gardening", "noun", logits(), Frames())[0] == "garden.01"
+    assert choose("gardening", "noun", logits(), Frames()) == (None, 0.0), "no sense is invented"
     assert choose("extraction", "noun", logits(), Frames()) == ("extract.01", 0.75)
     assert choose("keeps", "verb", logits(keep__02=1.0), Frames())[0] == "keep.02"
 
@@ -213,7 +221,7 @@ def test_a_particle_right_after_the_verb_makes_its_sense_likelier():
         ("keeps dogs off", "keep.02"),
         ("logs on", "log_on.02"),
         ("logs on , then", "log_on.02"),
-        ("logs on the road", "log.01"),
+        ("logs on the road", None),
     ],
 )
 def test_frames_have_particles_that_training_did_not_see_with_the_verb(text, sense):
@@ -228,3 +236,68 @@ def test_the_form_of_an_auxiliary_decides_whatever_its_lemma_had():
     inventory = SenseInventory.of(sentences, LEMMATIZER)
     assert [inventory.senses[k] for k in inventory.candidates("was", "auxiliary")] == ["be.03"]
     assert {inventory.senses[k] for k in inventory.candidates("'s", "auxiliary")} == {"be.03", "have.01"}
+
+
+# Candidates with features, for models with prototypes.
+
+FRAMES = FrameIndex.of(
+    [
+        Roleset("turn.01", "", aliases=[("v", "turn"), ("n", "turn")]),
+        Roleset("turn_off.05", "", aliases=[("v", "turn_off")]),
+        Roleset("keep.01", "", aliases=[("v", "keep")]),
+        Roleset("keep.02", "", aliases=[("v", "keep")]),
+        Roleset("criticize.01", "", aliases=[("v", "criticize"), ("n", "criticism")]),
+        Roleset("honor.01", "", aliases=[("v", "honor")]),
+        Roleset("fulfill.01", "", aliases=[("v", "fulfill")]),
+        Roleset("extract.01", "", aliases=[("v", "extract")]),
+    ]
+)
+
+
+def offered(text: str, type: str | None, at: int = 0, own: str | None = None) -> dict[str, dict[str, float]]:
+    names, features = INVENTORY.offers(text.split(), at, type, FRAMES, own)
+    return {name: dict(zip(FEATURES, row, strict=True)) for name, row in zip(names, features, strict=True)}
+
+
+def test_senses_of_expressions_are_offered_where_their_words_follow():
+    assert offered("turn left", "verb").keys() == {"turn.01"}
+    near = offered("turn the lights off", "verb")["turn_off.05"]
+    assert (near["adjacent"], near["near"], near["far"], near["stem"], near["type"]) == (0, 1, 0, 0, 1)
+    assert offered("turned off the lights", "verb")["turn_off.05"]["adjacent"] == 1
+    assert offered("turned off the lights", "verb")["turn.01"]["passed"] == 1
+    assert offered("turns of the wheel", "noun")["turn.01"]["type"] == 1
+
+
+def test_counts_leave_an_occurrence_itself_out():
+    found = offered("keeps", "verb")
+    assert found["keep.02"]["form_prior"] > found["keep.01"]["form_prior"]
+    alone = offered("keeps", "verb", own="keep.01")
+    assert alone["keep.01"]["seen"] == 1
+    assert alone["keep.01"]["form_prior"] < found["keep.01"]["form_prior"]
+
+
+@pytest.mark.parametrize(
+    ("word", "lemma"),
+    [("criticised", "criticize"), ("honours", "honor"), ("fulfilled", "fulfill"), ("keeps", "keep")],
+)
+def test_lemmas_are_spelled_as_in_the_frames(word, lemma):
+    assert INVENTORY.lemma(word, "verb", FRAMES) == lemma
+    assert offered(word, "verb").keys() >= {f"{lemma}.01"}
+
+
+def test_a_word_without_frames_has_no_sense():
+    weighed = INVENTORY.with_senses(INVENTORY.senses, np.ones(len(FEATURES)))
+    assert weighed.choose(["florps"], 0, "verb", logits(), FRAMES) == (None, 0.0)
+    assert weighed.choose(["extractions"], 0, "noun", logits(), FRAMES)[0] == "extract.01"
+    sense, prob = weighed.choose(["keeps"], 0, "verb", logits(keep__01=99.0), FRAMES)
+    assert sense == "keep.01"
+    assert prob > 0.99
+    others = weighed.others(["keeps"], 0, "verb", logits(keep__01=99.0), "keep.01", FRAMES)
+    assert sum(others.values()) == pytest.approx(1)
+
+
+@given(st.lists(st.text(), min_size=1), st.sampled_from([*PREDICATE_TYPES, None]))
+def test_any_token_has_finite_features(tokens, type):
+    names, features = INVENTORY.offers(tokens, 0, type, FRAMES)
+    assert features.shape == (len(names), len(FEATURES))
+    assert np.isfinite(features).all()

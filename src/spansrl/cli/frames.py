@@ -45,7 +45,9 @@ def command(path: str | None, download: bool, show: str | None, examples: str | 
     Frames describe senses and their roles. The package has those of propbank-frames, commit c66e0cc, which
     are free (CC BY-SA 4.0). Without PATH and options, the command shows which frames are in use.
 
-    PATH is a directory, an archive (.tar.xz, .tar.gz, .zip) or a URL with files frames/NAME.xml. An index of
+    PATH is a directory, an archive (.tar.xz, .tar.gz, .zip) or a URL with files frames/NAME.xml. Its rolesets
+    take the place of those in the package with the same name, and are added to the others: models label them
+    at once, best with a few examples in the file. An index of
     them is stored as one file in your data directory: SPANSRL_HOME if it is set, otherwise spansrl in
     $XDG_DATA_HOME or ~/.local/share (Linux), ~/Library/Application Support (macOS), %LOCALAPPDATA% (Windows).
     """
@@ -64,12 +66,13 @@ def command(path: str | None, download: bool, show: str | None, examples: str | 
 
 
 def _register(path: str | None) -> None:
+    from spansrl.corpora.examples import examples_by_sense
     from spansrl.inventory.install import register_frames
 
     if path == "":
         raise click.UsageError("PATH is empty; give a directory, an archive or a URL")
     with progress_bar() as progress:
-        read = register_frames(path, progress=progress)
+        read = register_frames(path, examples_by_sense, progress=progress)
     for error in read.errors[:_MOST]:
         click.echo(f"spansrl: warning: {error}", err=True)
     if more := len(read.errors[_MOST:]):

@@ -12,7 +12,8 @@ Other predicates of such a sentence are not labeled.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -22,12 +23,14 @@ from spansrl.formats.archives import SourceFile
 from spansrl.inventory.frame_files import FrameReader, Roleset
 from spansrl.inventory.frame_index import PARTS_OF_SPEECH
 from spansrl.inventory.install import read_frame_files
+from spansrl.language import MAX_TOKENS
 from spansrl.language.english.lemmas import AUXILIARY_SENSES, Lemmatizer
 from spansrl.progress import Progress, no_progress
 from spansrl.structures import Argument, Proposition, Sentence, Span
 from spansrl.tags import VERB
 
 SPLIT = "train"
+MOST_EXAMPLES = 20  # of a roleset, which models learn it from
 _LEMMATIZER = Lemmatizer()
 
 # As treebanks of the web write them.
@@ -120,6 +123,20 @@ def _sentences(
                 seen.add(key)
                 yield SPLIT, sent
         progress("reading examples", done, len(files))
+
+
+def examples_by_sense(file: SourceFile) -> dict[str, list[tuple[Sequence[str], int]]]:
+    """The tokens and the predicate of a few examples of each roleset in a frame file."""
+    reader = ExampleReader()
+    reader.read(file.data)
+    found: dict[str, list[tuple[Sequence[str], int]]] = {}
+    for example in reader.examples:
+        own = found.setdefault(example.roleset.id, [])
+        with suppress(UnfitError):
+            sent = to_sentence(example, file.path)
+            if len(own) < MOST_EXAMPLES and len(sent) <= MAX_TOKENS:
+                own.append((sent.tokens, sent.props[0].pred))
+    return found
 
 
 class UnfitError(Exception):

@@ -36,9 +36,13 @@ Pairs = tuple[list[float], list[bool]]  # probabilities, and whether each predic
 T = TypeVar("T")
 
 
-def calibrate(pipeline: Pipeline, gold: Sequence[Sentence]) -> Calibration:
-    """The calibration under which a pipeline's probabilities fit the gold sentences best."""
+def calibrate(pipeline: Pipeline, gold: Sequence[Sentence], partial: Sequence[Sentence] = ()) -> Calibration:
+    """The calibration under which a pipeline's probabilities fit the gold sentences best.
+
+    In the sentences `partial` not every predicate is labeled: they count for senses and arguments alone.
+    """
     odds, right = predicate_pairs(gold, pipeline)
+    gold = [*gold, *partial]
     known = pipeline.calibration
     exact = Calibration(
         arguments=Exact(),
@@ -142,9 +146,9 @@ def _shown(sent: Sentence, min_prob: float) -> Sentence:
     return replace(sent, props=tuple(props))
 
 
-def recalibrate(directory: Path, gold: Sequence[Sentence]) -> Calibration:
+def recalibrate(directory: Path, gold: Sequence[Sentence], partial: Sequence[Sentence] = ()) -> Calibration:
     """Fit the calibration of an exported model again and store it in its directory."""
-    calibration = calibrate(load(directory), gold)
+    calibration = calibrate(load(directory), gold, partial)
     write_json(directory / CALIBRATION, calibration.to_dict())
     if (directory / MANIFEST).exists():
         write_manifest(directory)

@@ -20,7 +20,7 @@ from spansrl.inference.model import Model
 from spansrl.inference.pipeline import ENCODER_BATCH, SCORING_BATCH, Pipeline, check_min_prob
 from spansrl.inference.runtime import PRECISIONS, OnnxModel, Precision
 from spansrl.inference.sentences import warn_user
-from spansrl.inventory import INVENTORIES, FrameIndex
+from spansrl.inventory import INVENTORIES, FrameIndex, RoleInventory
 from spansrl.language import LANGUAGES, MAX_TOKENS, Lemmatizer
 
 CALIBRATION = "calibration.json"
@@ -111,14 +111,16 @@ def load(
         # Batches are small: labeling several at once is faster than sharing the work of one.
         threads=(threads or cores()) if directory.is_exported else 1,
     )
-    return _for_text(pipeline, directory) if directory.finds_predicates else pipeline
+    return _for_text(pipeline, directory, known) if directory.finds_predicates else pipeline
 
 
-def _for_text(pipeline: Pipeline, directory: ModelDirectory) -> Pipeline:
+def _for_text(pipeline: Pipeline, directory: ModelDirectory, known: RoleInventory) -> Pipeline:
     """The pipeline with what text needs: senses, and limits on sentences and batches."""
     has_lexicon = directory.senses and (directory.path / LEXICON).exists()
     senses = read_lexicon(directory.path, directory.senses) if has_lexicon else None
     if senses is not None and isinstance(pipeline.model, OnnxModel) and pipeline.model.prototypes is not None:
+        if isinstance(known, FrameIndex):
+            pipeline.model.learn(*known.to_learn())
         senses = senses.with_senses(pipeline.model.senses, pipeline.model.prototypes.weights)
     return replace(
         pipeline,

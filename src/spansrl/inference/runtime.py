@@ -60,6 +60,7 @@ class OnnxModel:
         classes = {"classes"} if self.finds_predicates else set()
         self._encoder = OnnxGraph(directory.path / ENCODER_GRAPH, {"vectors", *classes}, threads, precision)
         self._senses = {sense: k for k, sense in enumerate(directory.senses)}
+        self._learned: tuple[Sequence[Roleset], Sequence[Sentence]] = (), ()
         has_table = (directory.path / PROTOTYPES).is_file()
         self.prototypes = Prototypes.read(directory.path / PROTOTYPES) if has_table else None
         if self.prototypes is not None and len(self.prototypes.bias) != len(directory.senses):
@@ -77,17 +78,29 @@ class OnnxModel:
                 raise ModelError(f"{graph.path}: {found}; get the model again")
 
     @classmethod
-    def load(cls, path: Path, threads: int | None = None, precision: Precision = "full") -> OnnxModel:
-        return cls(ModelDirectory.read(path), threads=threads, precision=precision)
+    def load(
+        cls,
+        path: Path,
+        threads: int | None = None,
+        precision: Precision = "full",
+        learned: tuple[Sequence[Roleset], Sequence[Sentence]] = ((), ()),
+    ) -> OnnxModel:
+        model = cls(ModelDirectory.read(path), threads=threads, precision=precision)
+        model.learn(*learned)
+        return model
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled and copied as the name of its directory: sessions of ONNX Runtime can be neither."""
-        return OnnxModel.load, (self.directory.path.absolute(), self._threads, self.precision)
+        return OnnxModel.load, (
+            *(self.directory.path.absolute(), self._threads, self.precision),
+            self._learned,
+        )
 
     def learn(self, rolesets: Sequence[Roleset], examples: Sequence[Sentence]) -> None:
         """Add rolesets that training did not see, from their examples and descriptions."""
         new = [roleset for roleset in rolesets if roleset.id not in self._senses]
         if self.prototypes is not None and new:
+            self._learned = new, examples
             self.prototypes = self.prototypes.extended(self, new, examples)
             self._senses |= {roleset.id: len(self._senses) + k for k, roleset in enumerate(new)}
 

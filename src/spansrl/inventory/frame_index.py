@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
 from spansrl.inventory.frame_files import Roleset
 from spansrl.inventory.roles import Role, SenseLinks
+from spansrl.structures import Proposition, Sentence
 
 PARTS_OF_SPEECH = {"v": "verb", "n": "noun", "j": "adjective"}
 _TAGS = {"verb": "v", "auxiliary": "v", "noun": "n", "adjective": "j"}
@@ -110,12 +111,19 @@ class FrameIndex:
     """Senses (`keep.01`) with their definitions and roles, and an index of words: a RoleInventory."""
 
     def __init__(
-        self, entries: Entries, aliases: Aliases, heads: Aliases, links: Links | None = None
+        self,
+        entries: Entries,
+        aliases: Aliases,
+        heads: Aliases,
+        links: Links | None = None,
+        own: Mapping[str, Any] | None = None,
     ) -> None:
         self._entries = entries
         self._links = links or {}  # of senses that have any
         self._aliases = aliases
         self._heads = heads  # the first parts of words with particles
+        # What models learn rolesets from that are not in the package: functions, thematic roles, examples.
+        self._own = own or {}
 
     @classmethod
     def of(cls, rolesets: Iterable[Roleset]) -> FrameIndex:
@@ -138,6 +146,48 @@ class FrameIndex:
                     if head := word.partition("_")[0] if "_" in word else "":
                         heads[tag].setdefault(head, []).append(roleset.id)
         return cls(entries, _in_order(aliases), _in_order(heads), links)
+
+    def over(self, other: FrameIndex) -> FrameIndex:
+        """These frames, and the rolesets of others that are not among them."""
+        entries = {**other._entries, **self._entries}
+
+        def joined(ours: Aliases, theirs: Aliases) -> Aliases:
+            tables = {tag: dict(words) for tag, words in ours.items()}
+            for tag, words in theirs.items():
+                for word, senses in words.items():
+                    kept = [sense for sense in senses if sense not in self._entries]
+                    if kept:
+                        table = tables.setdefault(tag, {})
+                        table[word] = [*table.get(word, ()), *kept]
+            return tables
+
+        return FrameIndex(
+            entries,
+            joined(self._aliases, other._aliases),
+            joined(self._heads, other._heads),
+            {**{k: own for k, own in other._links.items() if k not in self._entries}, **self._links},
+            self._own,
+        )
+
+    def with_examples(
+        self, rolesets: Iterable[Roleset], examples: Mapping[str, Sequence[tuple[Sequence[str], int]]]
+    ) -> FrameIndex:
+        """The same frames with what models learn rolesets from: tokens, and the index of a predicate."""
+        own = {
+            roleset.id: [roleset.functions, roleset.thematic, list(examples.get(roleset.id, ()))]
+            for roleset in rolesets
+        }
+        return FrameIndex(self._entries, self._aliases, self._heads, self._links, own)
+
+    def to_learn(self) -> tuple[list[Roleset], list[Sentence]]:
+        """Rolesets that no model has seen, and sentences with their predicates."""
+        rolesets, examples = [], []
+        for sense, (functions, thematic, own) in self._own.items():
+            name, roles = self._entries[sense]
+            aliases = [(_TAGS[type], word) for word, type in self.words(sense)]
+            rolesets.append(Roleset(sense, name, roles, aliases, functions, thematic))
+            examples += [Sentence(tuple(tokens), (Proposition(pred, sense=sense),)) for tokens, pred in own]
+        return rolesets, examples
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -265,7 +315,8 @@ class FrameIndex:
 
     def to_dict(self) -> dict[str, Any]:
         tables = {"rolesets": self._entries, "aliases": self._aliases, "heads": self._heads}
-        return tables | {"links": {sense: list(own) for sense, own in self._links.items()}}
+        links = {sense: list(own) for sense, own in self._links.items()}
+        return tables | {"links": links} | ({"own": self._own} if self._own else {})
 
     @classmethod
     def from_dict(cls, data: Any) -> FrameIndex:
@@ -274,7 +325,7 @@ class FrameIndex:
             sense: SenseLinks(tuple(classes), *rest)
             for sense, (classes, *rest) in data.get("links", {}).items()
         }
-        return cls(data["rolesets"], data["aliases"], data["heads"], links)
+        return cls(data["rolesets"], data["aliases"], data["heads"], links, data.get("own"))
 
 
 @lru_cache(maxsize=1024)  # a model asks about all of its roles for every predicate

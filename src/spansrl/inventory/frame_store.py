@@ -79,8 +79,13 @@ def index_content(index: FrameIndex, registration: Registration) -> bytes:
 
 
 def load_frames() -> FrameIndex:
-    """Load the installed frames, or those in the package; raises DataError for a damaged file."""
-    path = index_path() if index_path().exists() else shipped_path()
+    """Load the frames in the package and those installed over them; raises DataError for a damaged file."""
+    found = read_index(shipped_path())
+    return read_index(index_path()).over(found) if index_path().exists() else found
+
+
+def read_index(path: Path) -> FrameIndex:
+    """Read one index file."""
     first, body = _content(path)
     if hashlib.sha256(body).hexdigest() != _header(first, path)["sha256"]:
         raise DataError(f"{path}: damaged, its SHA-256 is not what it should be; {_AGAIN}")

@@ -57,7 +57,7 @@ from spansrl.nn.outputs.boundaries import boundary_scores
 from spansrl.nn.outputs.span import span_logits, span_loss
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
 from spansrl.training.export import to_onnx
-from spansrl.training.onnx_weights import restore, save_graph, set_precision
+from spansrl.training.onnx_weights import store_graph, stored_arrays
 
 Arrays = npt.NDArray[np.float32]
 Report = Callable[[str], None]
@@ -386,12 +386,7 @@ def _stored_weights(path: Path) -> dict[str, Tensor]:
 
     The others are matrices of linear layers, in the order of the layers.
     """
-    import onnx
-    from onnx import numpy_helper
-
-    proto = onnx.load(path)
-    restore(proto.graph)
-    arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in proto.graph.initializer}
+    arrays = stored_arrays(path)
     prefix = "encoder.head."
     found = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
     layers = sorted({name.rpartition(".")[0] for name in found if name.endswith("projection.bias")})
@@ -541,11 +536,7 @@ def _write(
         FRAME_ROLES: (torch.randn(3, len(NUMBERS), table.role_input.shape[1]), {0: "predicates"}),
     }
     write_bytes(out / ARGUMENTS_GRAPH, to_onnx(Graph(network, inputs, ["start", "end"])))
-    import onnx
-
-    proto = onnx.load(out / ARGUMENTS_GRAPH)
-    set_precision(proto, "half")
-    save_graph(proto, out / ARGUMENTS_GRAPH)
+    store_graph(out / ARGUMENTS_GRAPH, "half")
     write_manifest(out)
 
 

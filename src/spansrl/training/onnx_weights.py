@@ -25,12 +25,27 @@ Array = npt.NDArray[Any]
 
 def store_weights(directory: Path, precision: Precision) -> None:
     """Rewrite the graphs of an exported model with their weights in this precision."""
+    for name in (ENCODER_GRAPH, ARGUMENTS_GRAPH):
+        store_graph(directory / name, precision)
+
+
+def store_graph(path: Path, precision: Precision) -> None:
+    """Rewrite one graph."""
     import onnx
 
-    for name in (ENCODER_GRAPH, ARGUMENTS_GRAPH):
-        proto = onnx.load(directory / name)
-        set_precision(proto, precision)
-        save_graph(proto, directory / name)
+    proto = onnx.load(path)
+    set_precision(proto, precision)
+    save_graph(proto, path)
+
+
+def stored_arrays(path: Path) -> dict[str, Array]:
+    """The constants of a graph by name, in single precision."""
+    import onnx
+    from onnx import numpy_helper
+
+    proto = onnx.load(path)
+    _restore(proto.graph)
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in proto.graph.initializer}
 
 
 def save_graph(proto: Any, path: Path, limit: int = LARGEST_FILE) -> None:
@@ -55,7 +70,7 @@ def save_graph(proto: Any, path: Path, limit: int = LARGEST_FILE) -> None:
 
 def set_precision(proto: Any, precision: Precision) -> None:
     """Store the weights of a graph in this precision, whatever their current one."""
-    restore(proto.graph)
+    _restore(proto.graph)
     if precision == "half":
         _replace(proto.graph, _as_half)
     elif precision == "int8":
@@ -114,7 +129,7 @@ def _replace(graph: Any, store: Callable[[Array, str], tuple[list[Any], list[Any
     _set(graph, kept, [*nodes, *graph.node])
 
 
-def restore(graph: Any) -> None:
+def _restore(graph: Any) -> None:
     """Turn weights that are stored as half or int8 back into single precision."""
     from onnx import numpy_helper
 
