@@ -110,7 +110,8 @@ def test_scores_do_not_depend_on_the_batch(trained):
 
 FRAME = """<?xml version="1.0"?><frameset><predicate lemma="florp"><roleset id="florp.01" name="keep cats">
 <aliases><alias pos="v">florp</alias></aliases>
-<roles><role n="0" f="PAG" descr="keeper"><rolelinks><rolelink resource="VerbNet">agent</rolelink></rolelinks></role>
+<roles><role n="0" f="PAG" descr="keeper"><rolelinks>
+<rolelink resource="VerbNet">agent</rolelink></rolelinks></role>
 <role n="1" f="PPT" descr="cats"/></roles>
 <example><text>She florps cats .</text><propbank><rel relloc="1">florps</rel></propbank></example>
 </roleset></predicate></frameset>"""

@@ -113,7 +113,7 @@ class Prototypes:
         arrays = {name: getattr(self, name) for name in self.names()}
         for name in _STORED_HALF:
             arrays[name] = arrays[name].astype(np.float16)
-        np.savez(content, **arrays | {"role_index": self.role_index.astype(np.int32)})
+        np.savez_compressed(content, **arrays | {"role_index": self.role_index.astype(np.int32)})
         write_bytes(path, content.getvalue())
 
     def scores(self, vectors: Floats) -> Floats:
