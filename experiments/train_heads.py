@@ -19,7 +19,7 @@ from spansrl.formats import read_sentences
 from spansrl.inference.directory import file_hash
 from spansrl.inventory.frame_files import read_frame_file
 from spansrl.inventory.install import read_frame_files
-from spansrl.training.heads import HeadSettings, Part, train_heads
+from spansrl.training.heads import HeadSettings, LabeledCorpus, train_heads
 
 SHARES = {
     "ewt": 0.45,
@@ -44,7 +44,7 @@ def main() -> None:
     options = parser.parse_args()
     paths = {name: getattr(options, name) / "train.jsonl" for name in SHARES}
     parts = [
-        Part(name, list(read_sentences(path)), is_natural=name in NATURAL, share=SHARES[name])
+        LabeledCorpus(name, list(read_sentences(path)), is_natural=name in NATURAL, share=SHARES[name])
         for name, path in paths.items()
     ]
     files, _ = read_frame_files(options.frames, "--frames")

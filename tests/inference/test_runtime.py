@@ -7,13 +7,10 @@ import shutil
 from types import SimpleNamespace
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 
 from spansrl.decoding import log_partition
 from spansrl.errors import ModelError
-from spansrl.inference.directory import ModelDirectory
 from spansrl.inference.model import encode_all, score_propositions
 from spansrl.inference.runtime import OnnxModel, token_inputs
 from spansrl.nn.network import TorchModel
@@ -109,57 +106,6 @@ def test_graphs_that_score_senses_and_arguments_together_run_once(models, monkey
     alone = model.score_arguments(encoding, sentence, pred, [None, None])
     assert len(runs) == 2
     np.testing.assert_array_equal(together.start, alone.start)
-
-
-@pytest.fixture(scope="module")
-def sense_aware(models, tmp_path_factory):
-    """The model with senses in a graph of their own; sense k adds OFFSETS[k] to the start of each role."""
-    *_, directory = models
-    out = shutil.copytree(directory, tmp_path_factory.mktemp("aware") / "model")
-    graph = onnx.load(out / "arguments.onnx")
-    together = [item.name for item in graph.graph.output]
-    keep_outputs(graph, {"senses"})
-    onnx.save(graph, out / "senses.onnx")
-    graph = onnx.load(out / "arguments.onnx")
-    n_senses = len(ModelDirectory.read(directory).senses)
-    keep_outputs(graph, set(together) - {"senses"})
-    for node in graph.graph.node:
-        node.output[:] = ["plain" if name == "start" else name for name in node.output]
-    offsets = np.arange(n_senses + 1, dtype=np.float32).reshape(-1, 1, 1)
-    graph.graph.initializer.append(numpy_helper.from_array(offsets, "offsets"))
-    graph.graph.input.append(helper.make_tensor_value_info("sense", TensorProto.INT64, ["predicates"]))
-    graph.graph.node.append(helper.make_node("Gather", ["offsets", "sense"], ["offset"]))
-    graph.graph.node.append(helper.make_node("Add", ["plain", "offset"], ["start"]))
-    onnx.save(graph, out / "arguments.onnx")
-    return out
-
-
-def keep_outputs(model, names):
-    kept = [item for item in model.graph.output if item.name in names]
-    del model.graph.output[:]
-    model.graph.output.extend(kept)
-
-
-def test_arguments_may_depend_on_the_sense_of_each_predicate(models, sense_aware):
-    _, plain, _ = models
-    model = OnnxModel.load(sense_aware, threads=1)
-    sentence, pred = np.array([0, 2, 2]), np.array([1, 3, 3])
-    ours, theirs = encode_all(model, SENTENCES), encode_all(plain, SENTENCES)
-    np.testing.assert_allclose(
-        model.score_senses(ours, sentence, pred), plain.score_senses(theirs, sentence, pred), **CLOSE
-    )
-    known = model.directory.senses
-    scores = model.score_arguments(ours, sentence, pred, [known[1], "no-such.01", None])
-    base = plain.score_arguments(theirs, sentence, pred, [None] * 3)
-    added = (scores.start - base.start)[:, 0, 0]
-    np.testing.assert_allclose(added, [1, len(known), len(known)], atol=1e-3)
-
-
-def test_a_model_whose_arguments_depend_on_senses_needs_the_graph_that_scores_these(sense_aware, tmp_path):
-    broken = shutil.copytree(sense_aware, tmp_path / "model")
-    (broken / "senses.onnx").unlink()
-    with pytest.raises(ModelError, match=r"arguments\.onnx: the graph has no output 'senses'"):
-        OnnxModel.load(broken)
 
 
 @pytest.mark.parametrize("positions", [None, "512", 4, True])

@@ -21,7 +21,7 @@ from spansrl.inference.runtime import OnnxModel
 from spansrl.inventory.frame_files import Roleset
 from spansrl.inventory.frame_index import FrameIndex
 from spansrl.training.export import export_model
-from spansrl.training.heads import HeadSettings, Part, train_heads
+from spansrl.training.heads import HeadSettings, LabeledCorpus, train_heads
 from tiny_bert import make_bert
 from toy_text_model import SENSES, TOYS, make_text_network, save, train
 
@@ -31,7 +31,7 @@ ROLESETS = [
               {"0": "PAG", "1": "PPT"}, {"0": "agent"}) for sense in SENSES),
 ]  # fmt: skip
 SETTINGS = HeadSettings(width=8, role_width=4, sense_epochs=60, sense_rate=0.02, rate=0.01, frame_rate=0.05)
-PARTS = [Part("toys", TOYS * 8, is_natural=True)]
+PARTS = [LabeledCorpus("toys", TOYS * 8, is_natural=True)]
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,7 @@ _NEAR = 2  # words in between
 
 
 @dataclass(frozen=True, slots=True)
-class _Word:
+class _WordSenses:
     """What is known of the senses of a word before its sentence is."""
 
     senses: tuple[str, ...]
@@ -96,7 +96,7 @@ class SenseInventory:
         self._lemmas = lemmas
         self._forms = forms
         self._seen: dict[tuple[str, str | None], tuple[int, ...]] = {}  # the answers of `seen`
-        self._words: dict[tuple[str, str | None], _Word] = {}  # the answers of `_word`
+        self._words: dict[tuple[str, str | None], _WordSenses] = {}  # the answers of `_word`
         self._auxiliary = {k for k, sense in enumerate(self.senses) if sense in AUXILIARY_SENSES}
 
     @classmethod
@@ -166,7 +166,8 @@ class SenseInventory:
         """
         if self.weights is not None and frames is not None:
             shares = self._shares(tokens, pred, type, logits, frames)
-            return max(shares.items(), key=lambda item: item[1], default=(None, 0.0))
+            sense, share = max(shares.items(), key=lambda item: item[1], default=(None, 0.0))
+            return sense, self.trust.seen * share
         word = tokens[pred]
         lemma = self.lemma(word, type, frames)
         seen = self.seen(word, type)
@@ -248,7 +249,7 @@ class SenseInventory:
             return lemma
         return next((w for w in american_spellings(lemma) if frames.beginning_with(w)), lemma)
 
-    def _word(self, word: str, type: str | None, frames: RoleInventory) -> _Word:
+    def _word(self, word: str, type: str | None, frames: RoleInventory) -> _WordSensesSenses:
         known = self._words.get((word, type))
         if known is None:
             if len(self._words) >= _REMEMBERED:
@@ -256,7 +257,7 @@ class SenseInventory:
             known = self._words[word, type] = self._look_up(word, type, frames)
         return known
 
-    def _look_up(self, word: str, type: str | None, frames: RoleInventory) -> _Word:
+    def _look_up(self, word: str, type: str | None, frames: RoleInventory) -> _WordSensesSenses:
         lemma = self.lemma(word, type, frames)
         found: dict[str, list[tuple[tuple[str, ...], bool]]] = {}  # sense -> words that follow, right type?
 
@@ -284,7 +285,7 @@ class SenseInventory:
         tables = self._lemmas.get(lemma, {}), self._forms.get(plain_form(word), {})
         ids = [self.index.get(name, -1) for name in names]
         counts = [[table.get(type or "", {}).get(k, 0) for k in ids] for table in tables]
-        return _Word(
+        return _WordSenses(
             tuple(names),
             tuple(tuple(rest for rest, _ in found[name]) for name in names),
             np.array(fixed, dtype=np.float64).reshape(-1, 4),

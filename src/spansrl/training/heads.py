@@ -52,7 +52,7 @@ from spansrl.inventory.senses import FEATURES, SenseInventory
 from spansrl.language.english.lemmas import Lemmatizer, predicate_type
 from spansrl.nn.batch import Gold
 from spansrl.nn.embedders.base import SENTENCES_TOKENS, Examples, Graph
-from spansrl.nn.encoders.predicates import PredicateHead
+from spansrl.nn.encoders.predicate_encoders import PredicateHead
 from spansrl.nn.outputs.boundaries import boundary_scores
 from spansrl.nn.outputs.span import span_logits, span_loss
 from spansrl.structures import PREDICATE_TYPES, Proposition, Sentence
@@ -66,7 +66,7 @@ _CORE_COLUMN = len(NUMBERS)  # of roles without a number, to which the frames ad
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LabeledCorpus:
     """A labeled corpus to learn from."""
 
     name: str
@@ -96,7 +96,7 @@ def train_heads(
     source: Path,
     out: Path,
     work: Path,
-    parts: Sequence[Part],
+    parts: Sequence[LabeledCorpus],
     rolesets: Sequence[Roleset],
     settings: HeadSettings | None = None,
     *,
@@ -188,7 +188,7 @@ def type_of(sent: Sentence, prop: Proposition, frames: FrameIndex, lemmatizer: L
 
 
 def _choices(
-    parts: Sequence[Part], vectors: Sequence[Arrays], senses: SenseInventory, frames: FrameIndex
+    parts: Sequence[LabeledCorpus], vectors: Sequence[Arrays], senses: SenseInventory, frames: FrameIndex
 ) -> _Choices:
     rows: list[Arrays] = []
     sense, gold, ids, features = [], [], [], []
@@ -245,7 +245,7 @@ class SenseNetwork(nn.Module):
 
 def _learn_senses(
     model: OnnxModel,
-    parts: Sequence[Part],
+    parts: Sequence[LabeledCorpus],
     vectors: Sequence[Arrays],
     senses: SenseInventory,
     frames: FrameIndex,
@@ -406,7 +406,7 @@ def _stored_weights(path: Path) -> dict[str, Tensor]:
 
 def _learn_arguments(
     network: FrameArguments,
-    parts: Sequence[Part],
+    parts: Sequence[LabeledCorpus],
     vectors: Sequence[Arrays],
     senses: SenseInventory,
     frames: FrameIndex,
@@ -467,7 +467,7 @@ def _learn_arguments(
 
 
 def _batches(
-    used: Sequence[tuple[int, int]], parts: Sequence[Part], settings: HeadSettings
+    used: Sequence[tuple[int, int]], parts: Sequence[LabeledCorpus], settings: HeadSettings
 ) -> Iterator[list[tuple[int, int]]]:
     """Sentences of similar length with about `batch_size` propositions together."""
     batch: list[tuple[int, int]] = []
