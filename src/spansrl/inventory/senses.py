@@ -249,7 +249,7 @@ class SenseInventory:
             return lemma
         return next((w for w in american_spellings(lemma) if frames.beginning_with(w)), lemma)
 
-    def _word(self, word: str, type: str | None, frames: RoleInventory) -> _WordSensesSenses:
+    def _word(self, word: str, type: str | None, frames: RoleInventory) -> _WordSenses:
         known = self._words.get((word, type))
         if known is None:
             if len(self._words) >= _REMEMBERED:
@@ -257,7 +257,7 @@ class SenseInventory:
             known = self._words[word, type] = self._look_up(word, type, frames)
         return known
 
-    def _look_up(self, word: str, type: str | None, frames: RoleInventory) -> _WordSensesSenses:
+    def _look_up(self, word: str, type: str | None, frames: RoleInventory) -> _WordSenses:
         lemma = self.lemma(word, type, frames)
         found: dict[str, list[tuple[tuple[str, ...], bool]]] = {}  # sense -> words that follow, right type?
 
