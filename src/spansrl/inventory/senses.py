@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -242,6 +243,14 @@ class SenseInventory:
         )
         return names, np.stack(columns, axis=1).astype(np.float64)
 
+    @cached_property
+    def _named_after(self) -> dict[str, list[str]]:
+        """Senses by the first part of their names, for labeling without frames."""
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for sense in self.senses:
+            found[sense.rpartition(".")[0].partition("_")[0]].append(sense)
+        return found
+
     def lemma(self, word: str, type: str | None, frames: RoleInventory | None) -> str:
         """The base form of a predicate, in the spelling that the frames have."""
         lemma = self.lemmatizer.lemma(word, type)
@@ -262,6 +271,8 @@ class SenseInventory:
         found: dict[str, list[tuple[tuple[str, ...], bool]]] = {}  # sense -> words that follow, right type?
 
         def add(base: str) -> None:
+            for sense in self._named_after.get(base, ()) if not len(frames) else ():
+                found.setdefault(sense, []).append((particles(sense), True))
             for sense, ways in frames.beginning_with(base).items():
                 found.setdefault(sense, []).extend((rest, type in (None, kind)) for rest, kind in ways)
 
