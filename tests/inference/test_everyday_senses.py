@@ -1,4 +1,4 @@
-"""Everyday sentences in which the shipped model has the right sense, and roles by the frame's own numbering."""
+"""Everyday sentences: the shipped model has the right sense, and roles by the frame's own numbering."""
 
 from __future__ import annotations
 

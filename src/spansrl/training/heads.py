@@ -109,6 +109,9 @@ def train_heads(
     """
     settings = settings or HeadSettings()
     directory = ModelDirectory.read(source)
+    config = directory.network_config
+    if (config.output.kind, config.encoder.kind) != ("span", "none"):
+        raise DataError(f"{directory.path}: new heads need output.kind = 'span' and encoder.kind = 'none'")
     model = OnnxModel(directory, threads=1)
     work.mkdir(parents=True, exist_ok=True)
     rolesets = list({roleset.id: roleset for roleset in reversed(rolesets)}.values())
@@ -126,6 +129,7 @@ def train_heads(
     if not cache.exists():
         _learn_senses(model, parts, vectors, senses, frames, described, settings, report).save(cache)
     table = Prototypes.read(cache)
+    torch.manual_seed(settings.seed)
     network = FrameArguments(directory, table.role_input.shape)
     texts = encode_descriptions(model, described)
     inputs, index = role_inputs(described, *texts, table.role_center)
@@ -346,10 +350,6 @@ class FrameArguments(nn.Module):
 
     def __init__(self, directory: ModelDirectory, shape: tuple[int, int]) -> None:
         super().__init__()
-        if directory.network_config.output.kind != "span" or directory.network_config.encoder.kind != "none":
-            raise DataError(
-                f"{directory.path}: new heads need output.kind = 'span' and encoder.kind = 'none'"
-            )
         weights = _stored_weights(directory.path / ARGUMENTS_GRAPH)
         settings = directory.network_config.encoder
         self.head = PredicateHead(weights["pred.weight"].shape[1], settings)
@@ -414,7 +414,6 @@ def _learn_arguments(
     settings: HeadSettings,
     report: Report,
 ) -> None:
-    torch.manual_seed(settings.seed)
     order = np.random.default_rng(settings.seed)
     inputs, index = torch.from_numpy(roles[0]), np.concatenate([roles[1], np.zeros_like(roles[1][:1])])
     names = {role: k for k, role in enumerate(network.role_names)}
