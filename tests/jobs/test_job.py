@@ -389,7 +389,7 @@ def test_a_column_that_no_file_has_is_refused_before_the_job_begins(tmp_path):
 
 
 def test_damaged_receipts_are_labeled_again(begun, corpus):
-    (done,) = receipts(begun.out)
+    done = min(receipts(begun.out))
     whole = done.read_bytes()
     directory = JobDirectory(begun.out)
     assert directory.receipt(0)
