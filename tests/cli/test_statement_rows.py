@@ -18,7 +18,7 @@ from spansrl.structures import ROW_COLUMNS
 
 pytestmark = pytest.mark.skipif(not shipped_model().is_dir(), reason="no model in the package")
 
-TEXTS = {"x": "The senator did not accept the bribe. She is a doctor.", "y": "He gave up smoking."}
+TEXTS = {"x": "The senator did not accept the bribe. She is a doctor.", "y": "He gave up the plan."}
 
 
 @pytest.fixture

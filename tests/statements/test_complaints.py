@@ -33,7 +33,6 @@ SENTENCES = {
     "The lynching of the man by the mob occurred in Georgia.": ["the mob | lynching of | the man"],
     "The contract shall be terminated by the Buyer if the Seller fails to deliver the goods.": [
         "the Buyer | terminate | The contract",
-        "the Seller | fail | to deliver the goods",
         "the Seller | deliver | the goods",
     ],
     "The senator did not accept the bribe.": ["The senator | not accept | the bribe"],
