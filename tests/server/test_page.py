@@ -762,9 +762,10 @@ def test_the_documentation_shows_every_endpoint_and_schema(client, browser):
     assert console_errors(browser) == []
 
 
-def test_statements_are_a_table_and_a_file(page):
+def test_statements_are_a_table_and_a_file(page, framed):
+    page.label(LONG, "1 sentence, 1 predicate.")
     page.one("#tab-statements").click()
-    wait_until(lambda: "chase" in page.text("#statements"))
+    wait_until(lambda: "the famous painting" in page.text("#statements"))
     name, content = page.saved("statements")
     assert name == "statements.csv"
     assert "relation" in content
