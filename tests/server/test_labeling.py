@@ -77,7 +77,7 @@ def test_a_model_that_finds_no_predicates_asks_for_them():
 
 
 def test_pictures_show_what_senses_mean_if_there_are_frames():
-    frames = FrameIndex.of([Roleset("call.01", "ring up")])
+    frames = FrameIndex.of([Roleset("call.01", "ring up", aliases=[("v", "call")])])
     srl = Pipeline(FakeModel(), senses=INVENTORY, inventory=frames)
     with serving(lambda: srl) as client:
         wait_until(lambda: client.get("/readyz").status == 200)

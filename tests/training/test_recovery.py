@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from builders import SENTENCES, make_network, make_sentence
 from spansrl.errors import ConfigError
 from spansrl.inference.loading import load, shipped_model
+from spansrl.inference.model import encode_all
 from spansrl.inference.runtime import OnnxModel
+from spansrl.nn.network import TorchModel
 from spansrl.structures import Argument, Proposition, Sentence, Span
 from spansrl.training.export import MAX_DIFFERENCE, compare, export_model
 from spansrl.training.recovery import find_trained, load_trained, settings_of_start, start_from
@@ -39,14 +42,26 @@ def with_training(config, **settings):
 LARGE = Path(__file__).parents[2] / "models" / "large" / "src" / "spansrl_large"
 
 
-@pytest.mark.parametrize(
-    "directory", [shipped_model(), pytest.param(LARGE, marks=pytest.mark.long)], ids=["small", "large"]
-)
-def test_a_shipped_model_recovered_from_its_graphs_gives_the_same_scores(directory):
-    network = load_trained(find_trained(str(directory), "training.start"))
-    found = compare(network, OnnxModel.load(directory), SENTENCES)
+def test_a_shipped_model_recovered_from_its_graphs_gives_the_same_scores():
+    network = load_trained(find_trained(str(LARGE), "training.start"))
+    found = compare(network, OnnxModel.load(LARGE), SENTENCES)
     assert found.scores < MAX_DIFFERENCE
     assert (found.other_labels, found.propositions) == (0, 20)
+
+
+def test_a_model_with_prototypes_gives_all_but_its_senses_and_frames():
+    network, onnx = load_trained(find_trained("small", "training.start")), OnnxModel.load(shipped_model())
+    sentence = np.repeat(np.arange(len(SENTENCES)), [len(sent.props) for sent in SENTENCES])
+    pred = np.array([prop.pred for sent in SENTENCES for prop in sent.props])
+    nothing = [None] * len(pred)  # without a sense, the frame adds nothing
+    ours, theirs = (
+        model.score_arguments(encode_all(model, [sent.tokens for sent in SENTENCES]), sentence, pred, nothing)
+        for model in (TorchModel(network), onnx)
+    )
+    for n, length in enumerate(ours.lengths.tolist()):
+        np.testing.assert_allclose(ours.start[n, :length], theirs.start[n, :length], atol=0.02)
+        np.testing.assert_allclose(ours.end[n, :length], theirs.end[n, :length], atol=0.02)
+    assert not network.tasks.sense[3].weight.any()
 
 
 def test_training_starts_from_the_shipped_model_on_a_corpus_with_other_roles_and_senses(tmp_path):

@@ -20,6 +20,7 @@ from spansrl.errors import ConfigError, MissingExtraError, ModelError, counted
 from spansrl.inference.config import EmbedderConfig
 from spansrl.inference.directory import ARGUMENTS_GRAPH, ENCODER_GRAPH, WEIGHTS, ModelDirectory
 from spansrl.inference.loading import find_model
+from spansrl.inference.prototypes import PROTOTYPES
 from spansrl.nn.embedders import Embedder, load_embedder
 from spansrl.nn.network import Network
 from spansrl.training.checkpoint import load_network, make_network
@@ -32,6 +33,9 @@ FREQUENT_ROLES = ("ARG0", "ARG1", "ARG2")
 HEAD_PARTS = ("encoder.", "output.", "syntax.", "embedder.mix.")
 STACK, TOP = "embedder.transformer.encoder.encoder.", "encoder.head.attention.transformer."
 PREFIXES = {"encoder.": "embedder.transformer.encoder.", "mix.": "embedder.mix."}
+# The same in the graph of arguments that depend on frames, whose names would be those of the network otherwise.
+FRAME_PREFIXES = {"head.": "encoder.head.", "roles": "output.roles"}
+SENSE_HEAD, SENSE_LOGITS = "tasks.sense.", "tasks.sense.3."
 
 
 def find_trained(name: str, setting: str) -> ModelDirectory:
@@ -46,11 +50,19 @@ def find_trained(name: str, setting: str) -> ModelDirectory:
 def load_trained(directory: ModelDirectory) -> Network:
     """A trained network, from weights or from ONNX graphs; the random state is not changed."""
     with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
         if (directory.path / WEIGHTS).exists() or not directory.is_exported:
             return load_network(directory)
         network = make_network(directory)
     found = graph_tensors(directory.path, network)
     expected = network.state_dict()
+    if (directory.path / PROTOTYPES).exists():
+        # Prototypes cannot be trained on: a new softmax begins with the most frequent sense of each word.
+        found |= {
+            name: torch.zeros_like(tensor) if name.startswith(SENSE_LOGITS) else tensor
+            for name, tensor in expected.items()
+            if name.startswith(SENSE_HEAD)
+        }
     if missing := sorted(set(expected) - set(found)):
         raise ModelError(
             f"{directory.path}: {len(missing)} tensors cannot be recovered from the ONNX graphs, among them "
@@ -63,11 +75,11 @@ def load_trained(directory: ModelDirectory) -> Network:
 def graph_tensors(directory: Path, network: Network) -> dict[str, Tensor]:
     """The parameters in a model's graphs, by their names in the network."""
     found: dict[str, Array] = {}
-    for graph in (ENCODER_GRAPH, ARGUMENTS_GRAPH):
+    for graph, prefixes in ((ENCODER_GRAPH, PREFIXES), (ARGUMENTS_GRAPH, FRAME_PREFIXES)):
         constants = _constants(directory / graph)
         for name, array in constants.items():
-            prefix = next((p for p in PREFIXES if graph == ENCODER_GRAPH and name.startswith(p)), "")
-            found[PREFIXES.get(prefix, "") + name.removeprefix(prefix)] = array
+            prefix = next((p for p in prefixes if name.startswith(p)), "")
+            found[prefixes.get(prefix, "") + name.removeprefix(prefix)] = array
     for name, tensor in network.state_dict().items():
         if name.endswith("mix.weights"):
             softmaxes = [
