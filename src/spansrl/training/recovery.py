@@ -33,7 +33,7 @@ FREQUENT_ROLES = ("ARG0", "ARG1", "ARG2")
 HEAD_PARTS = ("encoder.", "output.", "syntax.", "embedder.mix.")
 STACK, TOP = "embedder.transformer.encoder.encoder.", "encoder.head.attention.transformer."
 PREFIXES = {"encoder.": "embedder.transformer.encoder.", "mix.": "embedder.mix."}
-# The same in the graph of arguments that depend on frames, whose names would be those of the network otherwise.
+# The same in a graph of arguments that depend on frames; any other has the network's names.
 FRAME_PREFIXES = {"head.": "encoder.head.", "roles": "output.roles"}
 SENSE_HEAD, SENSE_LOGITS = "tasks.sense.", "tasks.sense.3."
 
