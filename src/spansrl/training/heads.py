@@ -319,7 +319,7 @@ def _sense_logits(
     tables: tuple[Tensor, ...],
     no_prior: npt.NDArray[np.bool_],
 ) -> tuple[Tensor, Tensor]:
-    """Scores of the candidates (N, C), and the right ones; an occurrence is no part of its own prototype."""
+    """Scores of the candidates (N, C), and the right ones; an occurrence is left out of its own prototype."""
     sizes = np.diff(data.offsets)[rows]
     column = np.arange(sizes.max())
     inside = column < sizes[:, None]
@@ -490,10 +490,10 @@ def _taught_sense(
     order: np.random.Generator,
 ) -> int:
     """The gold sense, or sometimes none (−1) or another one, so that a wrong sense does not mislead."""
-    chance = order.random()
-    if prop.sense is None or chance < settings.no_sense:
+    draw = order.random()
+    if prop.sense is None or draw < settings.no_sense:
         return -1
-    if chance < settings.no_sense + settings.other_sense:
+    if draw < settings.no_sense + settings.other_sense:
         others = [
             name
             for name in frames.beginning_with(prop.sense.partition(".")[0].partition("_")[0])
